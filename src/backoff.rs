@@ -1,0 +1,130 @@
+//! How long to wait before a retry: a capped ceiling, then jitter from a given `u` in [0, 1).
+//!
+//! The curves and the full and equal jitter are those of "Exponential Backoff And Jitter" (AWS
+//! Architecture Blog, 2015); the percentage is gRPC's; decorrelated jitter is cut at the cap as a
+//! range, not as a draw, so that no crowd gathers at the cap exactly.
+
+use std::time::Duration;
+
+use crate::units::{Factor, Share, duration, nanos};
+
+/// How the ceiling grows from one retry to the next, before the cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Curve {
+    /// base · factor^(n-1), by repeated multiplication that stops at the cap.
+    Exponential(Factor),
+    /// base · n.
+    Linear,
+    /// base.
+    Constant,
+}
+
+/// What part of a ceiling is drawn at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Jitter {
+    /// Nothing: the delay is the ceiling.
+    None,
+    /// All of it: [0, ceiling).
+    Full,
+    /// The upper half: [ceiling/2, ceiling).
+    Equal,
+    /// A share on either side of the ceiling, cut at the cap.
+    Around(Share),
+    /// [base, 3 · previous delay), cut at the cap; the ceiling plays no part.
+    Decorrelated,
+}
+
+/// A schedule of delays, as pure data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Backoff {
+    /// Ceiling before the first retry; 0 means no delay at all.
+    pub(crate) base: Duration,
+    /// The longest delay, jitter included.
+    pub(crate) cap: Duration,
+    /// How the ceiling grows.
+    pub(crate) curve: Curve,
+    /// What is drawn at random.
+    pub(crate) jitter: Jitter,
+}
+
+/// Where a run stands in its schedule: all that the next delay depends on but `u`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    ceiling: Duration,
+    previous: Duration,
+}
+
+/// The range that one delay is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// The capped backoff before jitter.
+    pub(crate) ceiling: Duration,
+    /// The part that is always slept.
+    pub(crate) fixed: Duration,
+    /// The width of the part that is drawn.
+    pub(crate) width: Duration,
+}
+
+impl Backoff {
+    /// The state before the first retry.
+    pub(crate) fn start(&self) -> Progress {
+        Progress {
+            ceiling: self.base.min(self.cap),
+            previous: self.base,
+        }
+    }
+
+    /// The range of the coming delay. It ends at the cap or below for all inputs.
+    pub(crate) fn window(&self, at: Progress) -> Window {
+        let ceiling = at.ceiling;
+        let cap = nanos(self.cap);
+        let c = nanos(ceiling);
+        let (fixed, end) = match self.jitter {
+            Jitter::None => (c, c),
+            Jitter::Full => (0, c),
+            Jitter::Equal => (c / 2, c),
+            Jitter::Around(share) => (c - share.of(c), (c + share.of(c)).min(cap)),
+            Jitter::Decorrelated if self.base >= self.cap => (cap, cap),
+            Jitter::Decorrelated => {
+                let base = nanos(self.base);
+                (base, nanos(at.previous).saturating_mul(3).clamp(base, cap))
+            }
+        };
+        Window {
+            ceiling,
+            fixed: duration(fixed),
+            width: duration(end - fixed),
+        }
+    }
+
+    /// Goes on to the next retry, after a local delay of `slept`. Constant time and space for any
+    /// number of retries, because the ceiling is carried along.
+    pub(crate) fn advance(&self, at: &mut Progress, slept: Duration) {
+        let c = nanos(at.ceiling);
+        let next = match self.curve {
+            Curve::Exponential(factor) => factor.times(c),
+            Curve::Linear => c.saturating_add(nanos(self.base)),
+            Curve::Constant => c,
+        };
+        at.ceiling = duration(next).min(self.cap);
+        at.previous = slept;
+    }
+}
+
+impl Window {
+    /// The delay for a uniform `u` in [0, 1): fixed + u · width, in whole nanoseconds.
+    pub(crate) fn at(&self, u: f64) -> Duration {
+        let width = nanos(self.width);
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the cast back saturates, and the bound below keeps what was rounded up inside"
+        )]
+        let drawn = (u * width as f64) as u128;
+        duration(nanos(self.fixed) + drawn.min(width))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! What happened, as data, for whoever reports it.
+
+use std::time::Duration;
+
+use crate::policy::Decision;
+use crate::signal::Signal;
+use crate::status::Outcome;
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event<'a> {
+    /// An attempt is about to start.
+    Starting {
+        /// Counted from 1.
+        attempt: u64,
+    },
+    /// A signal that reached us was passed on to the command.
+    Forwarded(Signal),
+    /// A signal that reached us during a delay means nothing then.
+    Ignored(Signal),
+    /// A time limit was reached and the command was sent this signal.
+    LimitReached(Signal),
+    /// The grace after a time limit is over and what was left was sent KILL.
+    Killed,
+    /// An attempt ended and it is decided what comes next.
+    Ended {
+        /// Counted from 1.
+        attempt: u64,
+        /// How it ended.
+        outcome: &'a Outcome,
+        /// How long it took.
+        took: Duration,
+        /// What comes next.
+        decision: &'a Decision,
+        /// The time since the start.
+        total: Duration,
+    },
+    /// A fatal signal ended the delay after this attempt, and the run with it.
+    Interrupted {
+        /// The signal.
+        signal: Signal,
+        /// The last attempt made.
+        attempt: u64,
+        /// The time since the start.
+        total: Duration,
+    },
+}

@@ -1,0 +1,171 @@
+//! How an attempt is brought to an end at a time limit: the signal, a grace, KILL, and letting go.
+
+use std::time::Duration;
+
+/// How long what got KILL may take to be gone before it counts as unkillable, at the least: a
+/// process with much memory on a loaded machine does not vanish in an instant.
+const LEAST_WAIT_AFTER_KILL: Duration = Duration::from_secs(1);
+
+/// What is due now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pull {
+    /// Ask: send `--signal`, then CONT.
+    Ask,
+    /// Send KILL to what is left.
+    Kill,
+    /// Nothing more can be done: leave it behind, and start no further attempt beside it.
+    LetGo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Running,
+    Asked,
+    Killed,
+}
+
+/// The state of one attempt's limit. Times are since the start of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leash {
+    stage: Stage,
+    due: Option<Duration>,
+    grace: Duration,
+    refused: bool,
+}
+
+impl Leash {
+    /// A leash that is pulled at `limit` (never, if there is none), with so much grace between the
+    /// signal and KILL.
+    pub(crate) fn new(limit: Option<Duration>, grace: Duration) -> Self {
+        Self {
+            stage: Stage::Running,
+            due: limit,
+            grace,
+            refused: false,
+        }
+    }
+
+    /// When the next pull is due.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        self.due
+    }
+
+    /// Whether the limit has been reached: the attempt has timed out, however it ends.
+    pub(crate) fn is_pulled(&self) -> bool {
+        self.stage != Stage::Running
+    }
+
+    /// Whether KILL has been sent.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.stage == Stage::Killed
+    }
+
+    /// Notes that the system refused our signals (EPERM): waiting longer will not help.
+    pub(crate) fn note_refusal(&mut self) {
+        self.refused = true;
+    }
+
+    /// What is due at `now`, if anything.
+    pub(crate) fn pull(&mut self, now: Duration) -> Option<Pull> {
+        if self.due.is_none_or(|due| now < due) {
+            return None;
+        }
+        let wait = match self.stage {
+            Stage::Running => self.grace,
+            Stage::Asked if self.refused => self.grace,
+            Stage::Asked => self.grace.max(LEAST_WAIT_AFTER_KILL),
+            Stage::Killed => return Some(Pull::LetGo),
+        };
+        self.due = now.checked_add(wait);
+        match self.stage {
+            Stage::Running => {
+                self.stage = Stage::Asked;
+                Some(Pull::Ask)
+            }
+            Stage::Asked | Stage::Killed => {
+                self.stage = Stage::Killed;
+                Some(Pull::Kill)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// All pulls and their times, when each is taken as soon as it is due.
+    #[track_caller]
+    fn pulls(mut leash: Leash, expected: &[(u64, Pull)]) {
+        let mut taken = Vec::new();
+        while let Some(due) = leash.due() {
+            let pull = leash.pull(due).expect("a pull is due at the time it says");
+            taken.push((u64::try_from(due.as_millis()).expect("small"), pull));
+            if pull == Pull::LetGo {
+                break;
+            }
+        }
+        assert_eq!(taken, expected);
+    }
+
+    #[test]
+    fn the_signal_comes_at_the_limit_and_kill_after_the_grace() {
+        let leash = Leash::new(Some(ms(300)), ms(5000));
+        pulls(
+            leash,
+            &[(300, Pull::Ask), (5300, Pull::Kill), (10_300, Pull::LetGo)],
+        );
+    }
+
+    #[test]
+    fn with_no_grace_kill_comes_at_once_and_has_time_to_work() {
+        let leash = Leash::new(Some(ms(300)), Duration::ZERO);
+        pulls(
+            leash,
+            &[(300, Pull::Ask), (300, Pull::Kill), (1300, Pull::LetGo)],
+        );
+    }
+
+    #[test]
+    fn what_refuses_our_signals_is_given_up_after_one_more_grace() {
+        let mut leash = Leash::new(Some(ms(200)), ms(200));
+        leash.note_refusal();
+        pulls(
+            leash,
+            &[(200, Pull::Ask), (400, Pull::Kill), (600, Pull::LetGo)],
+        );
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_ever_due() {
+        let mut leash = Leash::new(None, ms(5000));
+        assert_eq!(leash.pull(Duration::MAX), None);
+        assert!(!leash.is_pulled());
+    }
+
+    #[test]
+    fn nothing_is_due_before_the_limit() {
+        let mut leash = Leash::new(Some(ms(300)), ms(5000));
+        assert_eq!(leash.pull(ms(299)), None);
+        assert!(!leash.is_pulled());
+    }
+
+    #[test]
+    fn a_pull_that_comes_late_still_leaves_the_whole_grace() {
+        let mut leash = Leash::new(Some(ms(300)), ms(5000));
+        assert_eq!(leash.pull(ms(9000)), Some(Pull::Ask));
+        assert_eq!(leash.pull(ms(13_999)), None);
+        assert_eq!(leash.pull(ms(14_000)), Some(Pull::Kill));
+    }
+
+    #[test]
+    fn an_endless_grace_never_kills() {
+        let mut leash = Leash::new(Some(ms(300)), Duration::MAX);
+        assert_eq!(leash.pull(ms(300)), Some(Pull::Ask));
+        assert_eq!(leash.due(), None);
+    }
+}

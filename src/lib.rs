@@ -1,0 +1,129 @@
+//! `retry` runs a command again until it succeeds. This page is its architecture.
+//!
+//! A pure core that decides, one small loop that asks it, and one edge that touches the world:
+//!
+//! ```text
+//! lib      wires the rooms; knows the real world
+//! cli      the options as typed, and what they mean (job); the only file that knows clap
+//! ── pure: no clock, no generator, no I/O ──────────────────────────────────────────────
+//! units    durations, counts and shares as users write them
+//! signal   signals by name and number
+//! plain    foreign text made safe to print
+//! backoff  how long: a ceiling, then jitter from a given u in [0, 1)
+//! status   how an attempt ended; lists; the one table from an ending to an exit status
+//! policy   whether: one decision from history, ending and time
+//! leash    how an attempt is brought to an end, as a table
+//! event    what happened, as data
+//! ── the loop ──────────────────────────────────────────────────────────────────────────
+//! engine   attempts until the policy says stop; `trait World` is all it needs from outside
+//! rehearsal  a world of virtual time
+//! ── the outside ───────────────────────────────────────────────────────────────────────
+//! os       the real world: signals, processes, terminal; `sys` holds every `unsafe`
+//! report   who hears of events
+//! ```
+//!
+//! Arrows run one way, from the bottom up: the pure rooms know only each other, `engine` knows
+//! them, `os` knows `engine`, `report` knows events, and only `lib` knows everything. A test checks
+//! that.
+//!
+//! What a reader may rely on, said as absences:
+//!
+//! * Nothing below the loop knows what time it is, draws a random number or does I/O. Time comes
+//!   in as a `Duration` since the start, chance as a number in [0, 1).
+//! * Nothing but `os` signals, waits for or reaps a process, and it never signals one that it has
+//!   reaped.
+//! * Nothing of ours goes to stdout but what `--help` and `--version` print, and no line that
+//!   cannot be written changes an exit status.
+
+mod backoff;
+mod cli;
+mod engine;
+mod event;
+mod job;
+mod leash;
+mod os;
+mod plain;
+mod policy;
+#[cfg(test)]
+mod rehearsal;
+mod report;
+mod signal;
+mod status;
+mod units;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use rand::rngs::{SysRng, Xoshiro256PlusPlus};
+use rand::{Rng as _, SeedableRng as _, TryRng as _};
+
+use crate::cli::Request;
+use crate::event::Event;
+use crate::job::Job;
+use crate::report::text::{Text, prefix};
+use crate::status::{Exit, OWN_FAILURE};
+
+pub use crate::cli::command;
+
+/// Does all that the command line (program name first) asks for, and tells how to exit. Where the
+/// command died of a signal this does not return: it dies of the same signal.
+#[must_use]
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let begun = Instant::now();
+    let done = match cli::parse(args) {
+        Ok(Request::Run(job)) => execute(&job, begun),
+        Ok(Request::Show(text)) => show(&text),
+        Err(sentence) => Err(sentence),
+    };
+    match done {
+        Ok(Exit::Code(code)) => code.into(),
+        Ok(Exit::Raise(signal)) => os::die_of(signal).into(),
+        Err(error) => {
+            os::write_once(&format!("{}{error:#}\n", line_prefix()));
+            OWN_FAILURE.into()
+        }
+    }
+}
+
+/// Runs the job in the real world.
+fn execute(job: &Job, begun: Instant) -> Result<Exit> {
+    let seed = job.seed.map_or_else(entropy, Ok)?;
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let run_id = format!("{:016x}{:016x}", entropy()?, entropy()?);
+    let mut world = os::Machine::new(job, run_id, begun)?;
+    let (text, outlet) = (Text::new(job, line_prefix()), world.outlet());
+    let mut draw = || unit(generator.next_u64());
+    let mut emit = |event: &Event<'_>| {
+        if let Some(line) = text.line(event) {
+            outlet.say(&line);
+        }
+    };
+    engine::run(&job.policy, &mut world, &mut draw, &mut emit)
+}
+
+/// Prints on stdout what was asked for.
+fn show(text: &str) -> Result<Exit> {
+    os::print(text).context("cannot write to stdout")?;
+    Ok(Exit::Code(0))
+}
+
+/// Random bits of the system's.
+fn entropy() -> Result<u64> {
+    SysRng
+        .try_next_u64()
+        .context("the system gives no random numbers; try again, or give --seed")
+}
+
+/// A uniform number in [0, 1) from 64 random bits, by the upper 53 as Blackman and Vigna advise.
+fn unit(bits: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+    let upper = (bits >> 11) as f64;
+    upper * 2.0_f64.powi(-53)
+}
+
+/// Lines of parallel runs must be told apart where they are not read as they come.
+fn line_prefix() -> String {
+    prefix((!os::stderr_is_terminal()).then(std::process::id))
+}

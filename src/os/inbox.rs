@@ -1,0 +1,149 @@
+//! Signals that reach us, as a queue that one blocking call can wait for.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::sys::{self, Mask};
+use crate::signal::Signal;
+
+/// A signal as it arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) signal: Signal,
+    /// The kernel made it, as it does for ^C; no process sent it.
+    pub(super) from_kernel: bool,
+}
+
+/// The queue, and what was true of signals before there was one.
+pub(super) struct Inbox {
+    reader: OwnedFd,
+    hooked: Vec<Signal>,
+    mask_at_start: Mask,
+}
+
+/// What ends a process by default and may be sent to end it or to tell it something. Left out are
+/// KILL and STOP (cannot be caught), one's own faults (SEGV, BUS, FPE, ILL, ABRT, TRAP, SYS, XFSZ),
+/// PIPE (std ignores it for us), and those of job control (TSTP, TTIN, TTOU, WINCH, URG), whose
+/// defaults are right: the kernel gives them to the command itself.
+const FATAL: &[i32] = &[
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGXCPU,
+    #[cfg(target_os = "linux")]
+    libc::SIGIO,
+    #[cfg(target_os = "linux")]
+    libc::SIGPWR,
+    #[cfg(target_os = "linux")]
+    libc::SIGSTKFLT,
+];
+
+/// Whether this signal ends the retrying.
+pub(super) fn is_fatal(signal: Signal) -> bool {
+    FATAL.contains(&signal.number()) || Signal::all_real_time().any(|real_time| real_time == signal)
+}
+
+/// Whether this signal is a message for the command and nothing to us.
+pub(super) fn is_for_the_command(signal: Signal) -> bool {
+    matches!(signal, Signal::USR1 | Signal::USR2)
+}
+
+impl Inbox {
+    /// Installs the handlers. What is ignored at the start stays ignored, for us and the command
+    /// (nohup); what is blocked stays blocked. Only SIGCHLD is taken in any case, because without
+    /// it we would never learn of the command's end.
+    pub(super) fn open() -> io::Result<Self> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        // The handlers live as long as the process does, so their end of the pipe does too.
+        let writer: &'static OwnedFd = Box::leak(Box::new(writer));
+        let mut hooked = Vec::new();
+        let fatal = FATAL
+            .iter()
+            .filter_map(|number| Signal::from_number(*number));
+        for signal in fatal
+            .chain([Signal::USR1, Signal::USR2])
+            .chain(Signal::all_real_time())
+        {
+            if !sys::is_ignored(signal) {
+                sys::hook(signal, writer)?;
+                hooked.push(signal);
+            }
+        }
+        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left
+        // of it, as if the time stopped had not passed.
+        for signal in [Signal::CONT, Signal::CHLD] {
+            sys::hook(signal, writer)?;
+            hooked.push(signal);
+        }
+        let mask_at_start = sys::unblock(Signal::CHLD);
+        Ok(Self {
+            reader,
+            hooked,
+            mask_at_start,
+        })
+    }
+
+    /// The signals that have a handler now and did not at the start.
+    pub(super) fn hooked(&self) -> &[Signal] {
+        &self.hooked
+    }
+
+    /// The signals that were blocked at the start.
+    pub(super) fn mask_at_start(&self) -> &Mask {
+        &self.mask_at_start
+    }
+
+    /// Readable when a signal has arrived.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.reader.as_fd()
+    }
+
+    /// Takes what has arrived, in order.
+    pub(super) fn take(&mut self) -> Vec<Arrival> {
+        let mut arrivals = Vec::new();
+        let mut buffer = [0; 512];
+        loop {
+            match rustix::io::read(&self.reader, &mut buffer) {
+                Ok(0) => return arrivals,
+                Ok(length) => {
+                    let records = buffer[..length].chunks_exact(sys::RECORD);
+                    arrivals.extend(records.filter_map(|record| {
+                        let signal = Signal::from_number(record[0].into())?;
+                        Some(Arrival {
+                            signal,
+                            from_kernel: record[1] != 0,
+                        })
+                    }));
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => return arrivals,
+            }
+        }
+    }
+
+    /// Waits until a signal arrives, one of `others` becomes readable, or the time is over. It may
+    /// return early; whoever calls looks at the clock.
+    pub(super) fn wait(&self, time: Option<Duration>, others: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut watched = vec![PollFd::new(&self.reader, PollFlags::IN)];
+        watched.extend(
+            others
+                .iter()
+                .map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)),
+        );
+        // What is too long for the system's clock is for ever.
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        match poll(&mut watched, time.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The real world: real commands, real signals, real time.
+//!
+//! One thread and one blocking call. A child's end is just another signal, so nothing but the loop
+//! in `supervise` ever reaps or kills, and no signal can go to a process that is gone.
+
+mod family;
+mod inbox;
+mod outlet;
+mod spawn;
+mod supervise;
+mod sys;
+mod terminal;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+
+use crate::engine::{Attempt, Emit, World};
+use crate::event::Event;
+use crate::job::{Grouping, Job, Supervision};
+use crate::signal::Signal;
+use crate::status::{Ending, Outcome};
+use inbox::{Arrival, Inbox};
+use spawn::{Spawned, Spawner};
+
+pub(crate) use outlet::{Outlet, print, write_once};
+pub(crate) use sys::die_of;
+pub(crate) use terminal::stderr_is_terminal;
+
+/// This process and its surroundings, ready to run one job.
+pub(crate) struct Machine<'a> {
+    begun: Instant,
+    inbox: Inbox,
+    spawner: Spawner<'a>,
+    supervision: Supervision,
+    shares_group: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// Takes over the signals of this process. `begun` is when the run began.
+    ///
+    /// # Errors
+    /// When the system has no descriptor or handler left.
+    pub(crate) fn new(job: &'a Job, run_id: String, begun: Instant) -> Result<Self> {
+        let inbox = Inbox::open()
+            .context("cannot watch for signals; try again with more free descriptors")?;
+        let shares_group = match job.supervision.group {
+            Grouping::Auto => terminal::is_controlled(),
+            Grouping::New => false,
+            Grouping::Inherit => true,
+        };
+        let spawner = Spawner::new(job, run_id, shares_group);
+        Ok(Self {
+            begun,
+            inbox,
+            spawner,
+            supervision: job.supervision,
+            shares_group,
+        })
+    }
+
+    /// A way to stderr that a fatal signal keeps from blocking for ever.
+    pub(crate) fn outlet(&self) -> Outlet {
+        Outlet::new(self.inbox.descriptor())
+    }
+
+    /// The first fatal signal that has arrived, if any; others are told to `emit`.
+    fn fatal_arrival(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
+        let mut fatal = None;
+        for Arrival { signal, .. } in self.inbox.take() {
+            if !inbox::is_fatal(signal) {
+                if inbox::is_for_the_command(signal) {
+                    emit(&Event::Ignored(signal));
+                }
+            } else if fatal.is_none() {
+                fatal = Some(signal);
+            }
+        }
+        fatal
+    }
+}
+
+impl World for Machine<'_> {
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending> {
+        // With signals held back, what comes from here on waits until it can be passed on.
+        let held = sys::hold_signals();
+        let early = self.inbox.take();
+        let signals = early.iter().map(|arrival| arrival.signal);
+        if let Some(signal) = signals.into_iter().find(|signal| inbox::is_fatal(*signal)) {
+            sys::release_signals(&held);
+            let outcome = Outcome::Killed(signal);
+            return Ok(Ending {
+                interrupted: Some(signal),
+                ..outcome.into()
+            });
+        }
+        let spawned = self
+            .spawner
+            .spawn(attempt, self.inbox.hooked(), self.inbox.mask_at_start());
+        sys::release_signals(&held);
+        match spawned {
+            Spawned::Running(child) => self.supervise(child, early, attempt.ends_by, emit),
+            Spawned::Failed(fault) => Ok(Outcome::NotStarted(fault).into()),
+        }
+    }
+
+    fn pause(&mut self, delay: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
+        let until = self.now().saturating_add(delay);
+        loop {
+            if let Some(signal) = self.fatal_arrival(emit) {
+                return Ok(Some(signal));
+            }
+            let left = until.saturating_sub(self.now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.inbox.wait(Some(left), &[])?;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! One attempt from its start to its end.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
+
+use super::family::{Family, Scope};
+use super::inbox::{self, Arrival};
+use super::{Machine, sys};
+use crate::engine::{Emit, World as _};
+use crate::event::Event;
+use crate::leash::{Leash, Pull};
+use crate::signal::Signal;
+use crate::status::{Ending, Outcome};
+
+/// What is known of the attempt that runs.
+struct Run {
+    child: Pid,
+    leash: Leash,
+    family: Family,
+    /// The first fatal signal that reached us.
+    interrupted: Option<Signal>,
+    /// The messages for the command that we passed on.
+    told: Vec<Signal>,
+}
+
+impl Machine<'_> {
+    /// Supervises the child until it, and after a time limit all of its family, is gone. `early` is
+    /// what arrived for it before it was there.
+    pub(super) fn supervise(
+        &mut self,
+        child: Pid,
+        early: Vec<Arrival>,
+        ends_by: Option<Duration>,
+        emit: &mut Emit<'_>,
+    ) -> Result<Ending> {
+        let scope = if self.shares_group {
+            Scope::Descendants(child)
+        } else {
+            Scope::Group(child)
+        };
+        let leash = Leash::new(ends_by, self.supervision.kill_after);
+        let family = Family::new(scope);
+        let mut run = Run {
+            child,
+            leash,
+            family,
+            interrupted: None,
+            told: Vec::new(),
+        };
+        for arrival in early {
+            self.pass_on(&mut run, arrival, emit);
+        }
+        loop {
+            match self.look(&mut run, emit) {
+                Ok(None) => {}
+                Ok(Some(ending)) => return Ok(ending),
+                Err(error) => {
+                    // Nothing may be left running that nobody watches.
+                    let _ = run.family.signal(Signal::KILL);
+                    return Err(error).context("cannot supervise the command any more");
+                }
+            }
+        }
+    }
+
+    /// One round: hear the signals, look at the child, do what is due, wait. The order matters: what
+    /// arrives after its step is still in the pipe when the wait begins, and ends it at once.
+    fn look(&mut self, run: &mut Run, emit: &mut Emit<'_>) -> Result<Option<Ending>, io::Error> {
+        for arrival in self.inbox.take() {
+            self.pass_on(run, arrival, emit);
+        }
+        let ended = wait_for(run.child, WaitIdOptions::NOWAIT)?;
+        if let Some(status) = &ended {
+            if !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent()) {
+                let ending = run.ending(status);
+                run.family.sweep(run.leash.is_pulled());
+                wait_for(run.child, WaitIdOptions::empty())?;
+                return Ok(Some(ending));
+            }
+        }
+        while let Some(pull) = run.leash.pull(self.now()) {
+            match pull {
+                Pull::Ask => self.ask(run, emit),
+                Pull::Kill => {
+                    run.family.look();
+                    run.send(Signal::KILL);
+                    emit(&Event::Killed);
+                }
+                Pull::LetGo => return Ok(Some(run.let_go(ended.is_some()))),
+            }
+        }
+        // A child that is a zombie already sends no signal when the rest of its family goes.
+        let members = run.family.watched();
+        let members: Vec<BorrowedFd<'_>> = members.iter().map(|member| member.as_fd()).collect();
+        let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
+        self.inbox.wait(left, &members)?;
+        Ok(None)
+    }
+
+    /// Passes a signal on to where it would have gone without us.
+    fn pass_on(
+        &self,
+        run: &mut Run,
+        Arrival {
+            signal,
+            from_kernel,
+        }: Arrival,
+        emit: &mut Emit<'_>,
+    ) {
+        if inbox::is_for_the_command(signal) {
+            // A message is for the command itself; its children would not expect it.
+            let _ = sys::kill(run.child.as_raw_nonzero().get(), signal);
+            run.told.push(signal);
+            emit(&Event::Forwarded(signal));
+        } else if inbox::is_fatal(signal) {
+            run.interrupted = run.interrupted.or(Some(signal));
+            // ^C, ^\ and a hang-up reach the whole group of the terminal, the command included.
+            let is_terminals = matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT);
+            if self.shares_group && from_kernel && is_terminals {
+                return;
+            }
+            let target = match run.family.scope() {
+                Scope::Group(leader) => -leader.as_raw_nonzero().get(),
+                Scope::Descendants(child) => child.as_raw_nonzero().get(),
+            };
+            // It may be gone already, or not ours to signal; either way its end is what counts. A
+            // stopped process would keep the signal waiting, hence CONT.
+            let _ = sys::kill(target, signal);
+            let _ = sys::kill(target, Signal::CONT);
+            emit(&Event::Forwarded(signal));
+        }
+    }
+
+    /// The time limit is reached.
+    fn ask(&self, run: &mut Run, emit: &mut Emit<'_>) {
+        // Who is who must be known before parents die and their children change hands.
+        run.family.look();
+        run.send(self.supervision.signal);
+        run.send(Signal::CONT);
+        emit(&Event::LimitReached(self.supervision.signal));
+    }
+}
+
+impl Run {
+    fn send(&mut self, signal: Signal) {
+        if let Err(error) = self.family.signal(signal) {
+            if error.raw_os_error() == Some(libc::EPERM) {
+                self.leash.note_refusal();
+            }
+        }
+    }
+
+    /// How the attempt ended, for a child that ended with `status`.
+    fn ending(&self, status: &WaitIdStatus) -> Ending {
+        let died_of = status.terminating_signal().and_then(Signal::from_number);
+        let outcome = match (self.leash.is_pulled(), died_of, status.exit_status()) {
+            (true, _, _) => Outcome::TimedOut,
+            (false, Some(signal), _) => Outcome::Killed(signal),
+            (false, None, code) => Outcome::Exited(
+                code.and_then(|code| u8::try_from(code & 0xff).ok())
+                    .unwrap_or(0),
+            ),
+        };
+        // A message that the command died of would have ended the pipeline without us, too.
+        let died_of_message = died_of.filter(|signal| self.told.contains(signal));
+        Ending {
+            outcome,
+            interrupted: self.interrupted.or(died_of_message),
+            left_behind: None,
+        }
+    }
+
+    /// The attempt cannot be ended.
+    fn let_go(&self, child_ended: bool) -> Ending {
+        let left = if child_ended {
+            self.family.someone()
+        } else {
+            None
+        }
+        .unwrap_or(self.child);
+        let left = u32::try_from(left.as_raw_nonzero().get()).ok();
+        Ending {
+            outcome: Outcome::TimedOut,
+            interrupted: self.interrupted,
+            left_behind: left,
+        }
+    }
+}
+
+/// Looks whether the child has ended, and reaps it unless told not to.
+fn wait_for(child: Pid, options: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
+    loop {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | options;
+        match waitid(WaitId::Pid(child), options) {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+}

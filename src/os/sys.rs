@@ -1,0 +1,201 @@
+//! Everything that needs `unsafe`: signal dispositions and masks, and the work between fork and
+//! exec. Nothing here decides anything.
+
+#![expect(
+    unsafe_code,
+    reason = "the calls of this file have no safe form in std or rustix"
+)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::signal::Signal;
+use crate::status::{OWN_FAILURE, SIGNAL_BASE};
+
+/// The bytes that a handler writes for a signal: its number, and whether the kernel made it.
+pub(super) const RECORD: usize = 2;
+
+/// Whether SIGPIPE was ignored when the process started.
+static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// Rust's runtime ignores SIGPIPE before `main`, and std gives every child the default. Both would
+/// hide what our caller chose, so it is looked at before the runtime starts.
+// SAFETY: the section holds pointers to functions that take nothing, or the arguments of `main`,
+// and return nothing; this one needs no part of the runtime.
+#[used]
+#[cfg_attr(
+    target_vendor = "apple",
+    unsafe(link_section = "__DATA,__mod_init_func")
+)]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+static BEFORE_MAIN: extern "C" fn() = note_sigpipe;
+
+extern "C" fn note_sigpipe() {
+    SIGPIPE_WAS_IGNORED.store(is_ignored(Signal::PIPE), Ordering::Relaxed);
+}
+
+/// Whether this signal is ignored.
+pub(super) fn is_ignored(signal: Signal) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action changes nothing; the old one is written to memory of its type, and
+    // zeroes are a valid action if the call fails.
+    let action = unsafe {
+        libc::sigaction(signal.number(), ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Has every arrival of this signal written to the pipe as a record.
+pub(super) fn hook(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
+    let number = u8::try_from(signal.number()).unwrap_or(0);
+    let tell = move |info: &libc::siginfo_t| {
+        let record: [u8; RECORD] = [number, u8::from(is_from_kernel(info))];
+        // A full pipe holds thousands of signals that say the same.
+        let _ = rustix::io::write(pipe.as_fd(), &record);
+    };
+    // SAFETY: the action only makes a write(2), which a handler may; the registry keeps errno.
+    unsafe { signal_hook_registry::register_sigaction(signal.number(), tell) }?;
+    Ok(())
+}
+
+/// Whether the kernel made a signal by itself. The sender's pid does not tell on Linux: it is 0 for
+/// a sender in another pid namespace, such as `docker stop`.
+#[cfg(target_os = "linux")]
+fn is_from_kernel(info: &libc::siginfo_t) -> bool {
+    info.si_code == libc::SI_KERNEL
+}
+#[cfg(not(target_os = "linux"))]
+fn is_from_kernel(info: &libc::siginfo_t) -> bool {
+    // SAFETY: the member is there for every signal on these systems.
+    unsafe { info.si_pid() == 0 }
+}
+
+/// A set of blocked signals.
+#[derive(Clone, Copy)]
+pub(super) struct Mask(libc::sigset_t);
+
+impl Mask {
+    fn none() -> Self {
+        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+        // SAFETY: sigemptyset fills the set it is given.
+        Self(unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            set.assume_init()
+        })
+    }
+
+    fn one(signal: Signal) -> Self {
+        let mut mask = Self::none();
+        // SAFETY: the set is initialized and the signal exists.
+        unsafe { libc::sigaddset(&raw mut mask.0, signal.number()) };
+        mask
+    }
+
+    fn all() -> Self {
+        let mut mask = Self::none();
+        // SAFETY: the set is initialized.
+        unsafe { libc::sigfillset(&raw mut mask.0) };
+        mask
+    }
+}
+
+/// Changes the mask of this, the only thread, and returns what it was.
+fn change_mask(how: libc::c_int, change: &Mask) -> Mask {
+    let mut old = Mask::none();
+    // SAFETY: both sets are initialized, and `how` is one of the three that exist.
+    unsafe { libc::pthread_sigmask(how, &raw const change.0, &raw mut old.0) };
+    old
+}
+
+/// Unblocks a signal and returns what was blocked before.
+pub(super) fn unblock(signal: Signal) -> Mask {
+    change_mask(libc::SIG_UNBLOCK, &Mask::one(signal))
+}
+
+/// Holds back all signals until they are released with what this returns.
+pub(super) fn hold_signals() -> Mask {
+    change_mask(libc::SIG_SETMASK, &Mask::all())
+}
+
+/// Lets signals through again.
+pub(super) fn release_signals(held: &Mask) {
+    change_mask(libc::SIG_SETMASK, held);
+}
+
+/// Has the child made ready between fork and exec: our handlers gone, signals as our caller left
+/// them, and a TERM for it should we die.
+pub(super) fn prepare_child(command: &mut Command, hooked: &[Signal], mask_at_start: &Mask) {
+    let hooked = hooked.to_vec();
+    let mask = *mask_at_start;
+    let parent = rustix::process::getpid();
+    let prepare = move || {
+        // A handler must be gone before its signal is let through, or it would run here and take
+        // the signal from the child and write it into the pipe that the child shares with us.
+        for signal in &hooked {
+            reset(*signal);
+        }
+        if SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed) {
+            // SAFETY: ignoring a signal installs no code of ours.
+            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        }
+        #[cfg(target_os = "linux")]
+        {
+            // Where this is forbidden, the child merely outlives our death.
+            let _ = rustix::process::set_parent_process_death_signal(Some(
+                rustix::process::Signal::TERM,
+            ));
+            if rustix::process::getppid() != Some(parent) {
+                // SAFETY: we died in between; _exit is all that is left to do.
+                unsafe { libc::_exit(OWN_FAILURE.into()) };
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (parent, OWN_FAILURE);
+        change_mask(libc::SIG_SETMASK, &mask);
+        Ok(())
+    };
+    // SAFETY: all of the above are system calls that are safe between fork and exec; nothing
+    // allocates or takes a lock.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Gives a signal its default action.
+fn reset(signal: Signal) {
+    // SAFETY: the default action is no code of ours.
+    unsafe { libc::signal(signal.number(), libc::SIG_DFL) };
+}
+
+/// Dies of this signal, without a core file of our own beside the command's. Where that has no
+/// effect (PID 1), the exit code to end with is returned.
+pub(crate) fn die_of(signal: Signal) -> u8 {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    #[cfg(not(target_os = "linux"))]
+    let _ = rustix::process::setrlimit(
+        rustix::process::Resource::Core,
+        rustix::process::Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    );
+    reset(signal);
+    unblock(signal);
+    // SAFETY: sends a signal to this very process.
+    unsafe { libc::kill(libc::getpid(), signal.number()) };
+    u8::try_from(signal.number()).map_or(OWN_FAILURE, |number| SIGNAL_BASE.saturating_add(number))
+}
+
+/// Sends a signal to a process, or to a group if `target` is negative.
+pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
+    // SAFETY: kill touches no memory of ours.
+    match unsafe { libc::kill(target, signal.number()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

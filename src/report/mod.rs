@@ -1,0 +1,3 @@
+//! Who hears of events, and how it is said.
+
+pub(crate) mod text;

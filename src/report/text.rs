@@ -1,0 +1,216 @@
+//! Events as lines for people.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::event::Event;
+use crate::job::{Job, Verbosity};
+use crate::plain;
+use crate::policy::{Decision, Policy, Reason};
+use crate::status::{FaultClass, Outcome, StatusList};
+use crate::units::Shown;
+
+/// What every line begins with; with the process id where lines of several runs may mix.
+pub(crate) fn prefix(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "retry: ".into(), |pid| format!("retry[{pid}]: "))
+}
+
+/// Turns events into lines.
+pub(crate) struct Text<'a> {
+    prefix: String,
+    name: String,
+    program: &'a OsStr,
+    policy: &'a Policy,
+    verbosity: Verbosity,
+}
+
+impl<'a> Text<'a> {
+    /// Lines about this job, each with this prefix.
+    pub(crate) fn new(job: &'a Job, prefix: String) -> Self {
+        let program = job.command.first().map_or(OsStr::new(""), |word| word);
+        let (policy, verbosity) = (&job.policy, job.verbosity);
+        Self {
+            prefix,
+            name: plain::program_name(program),
+            program,
+            policy,
+            verbosity,
+        }
+    }
+
+    /// The line for this event, with its newline; none if it is not worth one.
+    pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
+        let (worth, said) = self.say(event);
+        (self.verbosity >= worth).then(|| format!("{}{}: {said}\n", self.prefix, self.name))
+    }
+
+    fn say(&self, event: &Event<'_>) -> (Verbosity, String) {
+        let of = self.policy.attempts;
+        match event {
+            Event::Starting { attempt } => {
+                (Verbosity::Verbose, format!("attempt {attempt}/{of} starts"))
+            }
+            Event::Forwarded(signal) => (Verbosity::Verbose, format!("{signal} passed on")),
+            Event::Ignored(signal) => (
+                Verbosity::Verbose,
+                format!("{signal} ignored during the delay"),
+            ),
+            Event::LimitReached(signal) => (
+                Verbosity::Verbose,
+                format!("time limit reached; {signal} sent"),
+            ),
+            Event::Killed => (Verbosity::Verbose, "still running; SIGKILL sent".into()),
+            Event::Ended {
+                attempt,
+                outcome,
+                took,
+                decision,
+                total,
+            } => match decision {
+                Decision::Succeed { by_rule } => {
+                    let worth = if *attempt == 1 {
+                        Verbosity::Verbose
+                    } else {
+                        Verbosity::Normal
+                    };
+                    (worth, self.success(*attempt, outcome, *by_rule, *total))
+                }
+                Decision::Stop(reason) => (
+                    Verbosity::Normal,
+                    self.stop(*attempt, outcome, *took, reason, *total),
+                ),
+                Decision::Retry { delay } => {
+                    let failed = self.failed(*attempt, outcome, *took);
+                    (
+                        Verbosity::Normal,
+                        format!("{failed}; next in {}", Shown(*delay)),
+                    )
+                }
+            },
+            Event::Interrupted {
+                signal,
+                attempt,
+                total,
+            } => {
+                let total = Shown(*total);
+                let said = format!("stopped by {signal} after attempt {attempt}/{of}, {total} in");
+                (Verbosity::Normal, said)
+            }
+        }
+    }
+
+    fn success(&self, attempt: u64, outcome: &Outcome, by_rule: bool, total: Duration) -> String {
+        let of = self.policy.attempts;
+        let mut said = format!("succeeded on attempt {attempt}/{of} after {}", Shown(total));
+        if let (true, Some(list)) = (by_rule, &self.policy.success_on) {
+            // Writing to a string cannot fail.
+            let _ = write!(said, ": {outcome} is in --success-on {}", list.written);
+        }
+        said
+    }
+
+    fn failed(&self, attempt: u64, outcome: &Outcome, took: Duration) -> String {
+        let of = self.policy.attempts;
+        match outcome {
+            Outcome::NotStarted(_) => format!("attempt {attempt}/{of} failed: {outcome}"),
+            _ => format!(
+                "attempt {attempt}/{of} failed: {outcome} after {}",
+                Shown(took)
+            ),
+        }
+    }
+
+    fn stop(
+        &self,
+        attempt: u64,
+        outcome: &Outcome,
+        took: Duration,
+        reason: &Reason,
+        total: Duration,
+    ) -> String {
+        let because = match reason {
+            Reason::Attempts => None,
+            Reason::NeverStarts => return format!("{outcome}{}", self.start_hint(outcome)),
+            Reason::Signal(signal) => {
+                let of = self.policy.attempts;
+                let took = Shown(took);
+                return format!(
+                    "stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}"
+                );
+            }
+            Reason::LeftBehind(pid) => Some(format!(
+                "process {pid} could not be ended and is left behind, so no attempt may start beside it"
+            )),
+            Reason::AskedFor => Some(format!(
+                "not retryable: {outcome} is retried only if --retry-on names it"
+            )),
+            Reason::StopOn => Some(format!(
+                "not retryable: {outcome} is in --stop-on{}",
+                list(self.policy.stop_on.as_ref())
+            )),
+            Reason::NotInRetryOn => Some(self.not_listed(outcome)),
+            Reason::Deadline { delay } => Some(self.deadline(*delay)),
+        };
+        let mut said = self.failed(attempt, outcome, took);
+        // Writing to a string cannot fail.
+        let _ = write!(said, "; giving up after {}", Shown(total));
+        if let Some(because) = because {
+            let _ = write!(said, ": {because}");
+        }
+        said
+    }
+
+    fn not_listed(&self, outcome: &Outcome) -> String {
+        let listed = list(self.policy.retry_on.as_ref());
+        let word = match outcome {
+            Outcome::TimedOut => "; add the word timeout to retry it",
+            Outcome::NotStarted(_) => "; add the word spawn to retry it",
+            Outcome::Exited(_) | Outcome::Killed(_) => "",
+        };
+        format!("not retryable: {outcome} is not in --retry-on{listed}{word}")
+    }
+
+    fn deadline(&self, delay: Duration) -> String {
+        let deadline = self
+            .policy
+            .deadline
+            .map_or_else(String::new, |at| format!(" of {}", Shown(at)));
+        let reserve = match self.policy.reserve {
+            Duration::ZERO => String::new(),
+            reserve => format!(" and the reserve of {}", Shown(reserve)),
+        };
+        format!(
+            "a delay of {}{reserve} does not fit in the deadline{deadline}",
+            Shown(delay)
+        )
+    }
+
+    /// What the user may have meant by a command that does not exist.
+    fn start_hint(&self, outcome: &Outcome) -> String {
+        let word = self.program.as_encoded_bytes();
+        match outcome {
+            Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
+            _ => return String::new(),
+        }
+        if word.iter().any(u8::is_ascii_whitespace) {
+            " (one word with spaces; to run it as a script: retry -- sh -c '…')".into()
+        } else if !word.is_empty() && word.iter().all(u8::is_ascii_digit) {
+            format!(
+                " (for a number of attempts: retry --attempts {} -- …)",
+                self.name
+            )
+        } else if word.contains(&b'/') || word.is_empty() {
+            String::new()
+        } else {
+            let name = &self.name;
+            format!(
+                " (a shell function or alias cannot be run; try: export -f {name}; retry -- bash -c {name})"
+            )
+        }
+    }
+}
+
+fn list(list: Option<&StatusList>) -> String {
+    list.map_or_else(String::new, |list| format!(" {}", list.written))
+}

@@ -1,0 +1,202 @@
+//! Signals by name and number.
+
+use std::fmt;
+
+/// A signal that exists on this system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Signal(i32);
+
+/// Every named signal. Where two names share a number, the first one is shown.
+const NAMES: &[(&str, i32)] = &[
+    ("HUP", libc::SIGHUP),
+    ("INT", libc::SIGINT),
+    ("QUIT", libc::SIGQUIT),
+    ("ILL", libc::SIGILL),
+    ("TRAP", libc::SIGTRAP),
+    ("ABRT", libc::SIGABRT),
+    ("IOT", libc::SIGABRT),
+    ("BUS", libc::SIGBUS),
+    ("FPE", libc::SIGFPE),
+    ("KILL", libc::SIGKILL),
+    ("USR1", libc::SIGUSR1),
+    ("SEGV", libc::SIGSEGV),
+    ("USR2", libc::SIGUSR2),
+    ("PIPE", libc::SIGPIPE),
+    ("ALRM", libc::SIGALRM),
+    ("TERM", libc::SIGTERM),
+    #[cfg(target_os = "linux")]
+    ("STKFLT", libc::SIGSTKFLT),
+    ("CHLD", libc::SIGCHLD),
+    ("CLD", libc::SIGCHLD),
+    ("CONT", libc::SIGCONT),
+    ("STOP", libc::SIGSTOP),
+    ("TSTP", libc::SIGTSTP),
+    ("TTIN", libc::SIGTTIN),
+    ("TTOU", libc::SIGTTOU),
+    ("URG", libc::SIGURG),
+    ("XCPU", libc::SIGXCPU),
+    ("XFSZ", libc::SIGXFSZ),
+    ("VTALRM", libc::SIGVTALRM),
+    ("PROF", libc::SIGPROF),
+    ("WINCH", libc::SIGWINCH),
+    ("IO", libc::SIGIO),
+    ("POLL", libc::SIGIO),
+    #[cfg(target_os = "linux")]
+    ("PWR", libc::SIGPWR),
+    ("SYS", libc::SIGSYS),
+    #[cfg(not(target_os = "linux"))]
+    ("EMT", libc::SIGEMT),
+    #[cfg(not(target_os = "linux"))]
+    ("INFO", libc::SIGINFO),
+];
+
+/// The real-time signals free for use, first and last; none where the system has none.
+#[cfg(target_os = "linux")]
+fn real_time() -> (i32, i32) {
+    (libc::SIGRTMIN(), libc::SIGRTMAX())
+}
+#[cfg(not(target_os = "linux"))]
+fn real_time() -> (i32, i32) {
+    (0, -1)
+}
+
+impl Signal {
+    pub(crate) const HUP: Self = Self(libc::SIGHUP);
+    pub(crate) const INT: Self = Self(libc::SIGINT);
+    pub(crate) const QUIT: Self = Self(libc::SIGQUIT);
+    pub(crate) const PIPE: Self = Self(libc::SIGPIPE);
+    pub(crate) const KILL: Self = Self(libc::SIGKILL);
+    pub(crate) const CONT: Self = Self(libc::SIGCONT);
+    pub(crate) const CHLD: Self = Self(libc::SIGCHLD);
+    pub(crate) const USR1: Self = Self(libc::SIGUSR1);
+    pub(crate) const USR2: Self = Self(libc::SIGUSR2);
+
+    /// The signal of this number, if there is one.
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
+        Self::all().find(|signal| signal.0 == number)
+    }
+
+    /// Reads a name in any case, with or without `SIG`: `TERM`, `sigkill`, `RTMIN+1`, `RTMAX-2`.
+    pub(crate) fn from_name(text: &str) -> Option<Self> {
+        let upper = text.to_ascii_uppercase();
+        let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+        if let Some((_, number)) = NAMES.iter().find(|(known, _)| *known == name) {
+            return Some(Self(*number));
+        }
+        let (first, last) = real_time();
+        let offset = |digits: &str| -> Option<i32> {
+            let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+            all_digits.then(|| digits.parse().ok())?
+        };
+        let number = match (name.strip_prefix("RTMIN"), name.strip_prefix("RTMAX")) {
+            (Some(""), _) => first,
+            (_, Some("")) => last,
+            (Some(above), _) => first.checked_add(offset(above.strip_prefix('+')?)?)?,
+            (_, Some(below)) => last.checked_sub(offset(below.strip_prefix('-')?)?)?,
+            _ => return None,
+        };
+        (first..=last).contains(&number).then_some(Self(number))
+    }
+
+    /// Every signal of this system.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let (first, last) = real_time();
+        NAMES
+            .iter()
+            .map(|(_, number)| Self(*number))
+            .chain((first..=last).map(Self))
+    }
+
+    /// The real-time signals of this system.
+    pub(crate) fn all_real_time() -> impl Iterator<Item = Self> {
+        let (first, last) = real_time();
+        (first..=last).map(Self)
+    }
+
+    /// The number, from 1 up to 64 on Linux.
+    pub(crate) fn number(self) -> i32 {
+        self.0
+    }
+
+    /// Death by these is what a user or a closed pipe asked for: it is no failure to try again
+    /// unless it is named.
+    pub(crate) fn is_asked_for(self) -> bool {
+        matches!(self, Self::INT | Self::QUIT | Self::PIPE)
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((name, _)) = NAMES.iter().find(|(_, number)| *number == self.0) {
+            return write!(f, "SIG{name}");
+        }
+        let (first, last) = real_time();
+        match self.0 {
+            number if number == first => f.write_str("SIGRTMIN"),
+            number if number == last => f.write_str("SIGRTMAX"),
+            number if number > first + (last - first) / 2 => {
+                write!(f, "SIGRTMAX-{}", last - number)
+            }
+            number => write!(f, "SIGRTMIN+{}", number - first),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_in_any_case_with_or_without_sig() {
+        for name in ["TERM", "term", "SIGTERM", "sigterm", "Sigterm"] {
+            assert_eq!(
+                Signal::from_name(name),
+                Some(Signal(libc::SIGTERM)),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_signal_are_refused() {
+        for name in [
+            "",
+            "SIG",
+            "FOO",
+            "SIGSIGTERM",
+            "RTMIN+",
+            "RTMIN-1",
+            "RTMIN+99",
+            "RTMAX-99",
+            "RTMIN++1",
+            "RTMIN+99999999999",
+            "15",
+            "TERM ",
+        ] {
+            assert_eq!(Signal::from_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_signal_is_read_back_from_what_is_shown() {
+        for signal in Signal::all() {
+            assert_eq!(
+                Signal::from_name(&signal.to_string()),
+                Some(signal),
+                "{signal}"
+            );
+            assert_eq!(
+                Signal::from_number(signal.number()),
+                Some(signal),
+                "{signal}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_no_signal_are_refused() {
+        for number in [0, -1, 65, 128, i32::MAX, i32::MIN] {
+            assert_eq!(Signal::from_number(number), None, "{number}");
+        }
+    }
+}
