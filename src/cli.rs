@@ -450,7 +450,13 @@ fn unknown(option: &str, suggested: &str) -> String {
         .iter()
         .find(|(names, _)| names.contains(&option))
         .map(|(_, hint)| *hint);
+    let is_number = option
+        .strip_prefix('-')
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     match (hint, suggested) {
+        _ if is_number => format!(
+            "{option} is no option, and no value may be negative; for a number of attempts use --attempts N"
+        ),
         (Some(hint), _) => format!(
             "{option} is not an option here, because other retry commands use it for different things; {hint}"
         ),

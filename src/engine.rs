@@ -55,8 +55,11 @@ pub(crate) fn run(
     let mut last = None;
     loop {
         let number = history.attempts + 1;
-        emit(&Event::Starting { attempt: number });
         let start = world.now();
+        emit(&Event::Starting {
+            attempt: number,
+            at: start,
+        });
         let ends_by = policy.attempt_ends_by(start);
         let ending = world.attempt(
             &Attempt {

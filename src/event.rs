@@ -13,6 +13,8 @@ pub(crate) enum Event<'a> {
     Starting {
         /// Counted from 1.
         attempt: u64,
+        /// The time since the start.
+        at: Duration,
     },
     /// A signal that reached us was passed on to the command.
     Forwarded(Signal),

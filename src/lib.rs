@@ -127,3 +127,49 @@ fn unit(bits: u64) -> f64 {
 fn line_prefix() -> String {
     prefix((!os::stderr_is_terminal()).then(std::process::id))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `SplitMix64` (Steele, Lea, Flood 2014), written down again from the paper.
+    fn split_mix(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// xoshiro256++ (Blackman, Vigna 2019), written down again from the paper.
+    fn xoshiro(s: &mut [u64; 4]) -> u64 {
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    #[test]
+    fn a_seed_means_the_same_draws_on_every_platform_and_in_every_version() {
+        for seed in [0, 1, 42, u64::MAX] {
+            let mut mixer = seed;
+            let mut state = [0; 4].map(|_: u64| split_mix(&mut mixer));
+            let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+            for _ in 0..1000 {
+                assert_eq!(generator.next_u64(), xoshiro(&mut state), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn draws_are_from_zero_up_to_but_not_one() {
+        assert!(unit(0).abs() < f64::MIN_POSITIVE);
+        assert!(unit(u64::MAX) < 1.0);
+        assert!((unit(1 << 63) - 0.5).abs() < f64::EPSILON);
+    }
+}

@@ -1,1 +1,397 @@
+use std::os::unix::ffi::OsStringExt as _;
 
+use proptest::prelude::Strategy as _;
+
+use super::*;
+
+fn words(line: &str) -> Vec<OsString> {
+    std::iter::once("retry")
+        .chain(line.split_whitespace())
+        .map(OsString::from)
+        .collect()
+}
+
+#[track_caller]
+fn job(line: &str) -> Job {
+    match parse(words(line)) {
+        Ok(Request::Run(job)) => *job,
+        other => panic!("'{line}' is no job: {other:?}"),
+    }
+}
+
+#[track_caller]
+fn refused(line: &str, sentence: &str) {
+    match parse(words(line)) {
+        Err(error) => assert_eq!(error.to_string(), sentence, "{line}"),
+        Ok(request) => panic!("'{line}' was not refused: {request:?}"),
+    }
+}
+
+#[test]
+fn the_options_are_sound() {
+    command().debug_assert();
+}
+
+#[test]
+fn without_options_the_defaults_are_those_of_the_manual() {
+    let job = job("true");
+    let backoff = Backoff {
+        base: Duration::from_secs(1),
+        cap: Duration::from_secs(30),
+        curve: Curve::Exponential(Factor::TWO),
+        jitter: Jitter::Full,
+    };
+    assert_eq!(job.policy.backoff, backoff);
+    assert_eq!(job.policy.attempts, Attempts::AtMost(5));
+    assert_eq!((job.policy.deadline, job.policy.timeout), (None, None));
+    assert_eq!(job.policy.reserve, Duration::ZERO);
+    assert_eq!(job.supervision.signal.to_string(), "SIGTERM");
+    assert_eq!(job.supervision.kill_after, Duration::from_secs(5));
+    assert_eq!(job.supervision.group, Grouping::Auto);
+    assert_eq!((job.seed, job.verbosity), (None, Verbosity::Normal));
+}
+
+#[test]
+fn the_cap_follows_a_base_that_is_longer() {
+    assert_eq!(
+        job("--base 1m true").policy.backoff.cap,
+        Duration::from_secs(60)
+    );
+    assert_eq!(
+        job("--base 1m --cap 5s true").policy.backoff.cap,
+        Duration::from_secs(5)
+    );
+}
+
+#[test]
+fn options_end_at_the_first_word_that_is_none() {
+    for (line, command) in [
+        ("cmd --help", vec!["cmd", "--help"]),
+        ("sh -c x", vec!["sh", "-c", "x"]),
+        ("cmd -- -a 3", vec!["cmd", "--", "-a", "3"]),
+        ("-- --help", vec!["--help"]),
+        ("-- cmd --", vec!["cmd", "--"]),
+        ("-a 3 cmd -a 4", vec!["cmd", "-a", "4"]),
+        ("-q -- -v", vec!["-v"]),
+        ("- x", vec!["-", "x"]),
+    ] {
+        assert_eq!(job(line).command, command, "{line}");
+    }
+}
+
+#[test]
+fn the_command_may_be_any_bytes() {
+    let args = ["retry", "--", "cmd"].map(OsString::from);
+    let odd = OsString::from_vec(vec![0xff, 0xfe]);
+    match parse(args.into_iter().chain([odd.clone(), OsString::new()])) {
+        Ok(Request::Run(job)) => assert_eq!(job.command[1..], [odd, OsString::new()]),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn of_an_option_given_twice_the_last_one_wins() {
+    let job = job("--base 1s --base 2s -a 3 -a 4 --retry-on 1 --retry-on 2 true");
+    assert_eq!(job.policy.backoff.base, Duration::from_secs(2));
+    assert_eq!(job.policy.attempts, Attempts::AtMost(4));
+    assert_eq!(
+        job.policy.retry_on.map(|list| list.written),
+        Some("2".into())
+    );
+}
+
+#[test]
+fn of_quiet_and_verbose_the_last_one_wins() {
+    assert_eq!(job("-q -v true").verbosity, Verbosity::Verbose);
+    assert_eq!(job("-v -q true").verbosity, Verbosity::Quiet);
+    assert_eq!(job("-vv true").verbosity, Verbosity::Verbose);
+}
+
+#[test]
+fn a_time_limit_of_nothing_is_none() {
+    for none in ["0", "0s", "inf"] {
+        let job = job(&format!("--timeout {none} --deadline {none} true"));
+        assert_eq!(
+            (job.policy.timeout, job.policy.deadline),
+            (None, None),
+            "{none}"
+        );
+    }
+    assert_eq!(job("--deadline 0 --reserve 5s true").policy.deadline, None);
+}
+
+#[test]
+fn a_signal_may_be_a_name_or_a_number() {
+    for signal in ["INT", "int", "SIGINT", "2"] {
+        assert_eq!(
+            job(&format!("--signal {signal} true"))
+                .supervision
+                .signal
+                .to_string(),
+            "SIGINT"
+        );
+    }
+}
+
+#[test]
+fn each_invalid_value_has_its_own_sentence() {
+    let duration = "write it like 500ms, 1.5s, 1m 30s or 2h; the units are ns us ms s m h d w";
+    refused("--base xyz true", &format!("--base 'xyz': {duration}"));
+    refused("--cap 5M true", &format!("--cap '5M': {duration}"));
+    refused(
+        "--timeout xyz true",
+        &format!("--timeout 'xyz': {duration}"),
+    );
+    refused(
+        "--deadline 1e3s true",
+        &format!("--deadline '1e3s': {duration}"),
+    );
+    refused(
+        "--reserve nan true",
+        &format!("--reserve 'nan': {duration}"),
+    );
+    refused("-k x true", &format!("--kill-after 'x': {duration}"));
+    refused(
+        "--base 0,3s true",
+        &format!("--base '0,3s': the decimal point is '.'; {duration}"),
+    );
+    refused(
+        "--base=-1s true",
+        &format!("--base '-1s': a duration is never negative; {duration}"),
+    );
+    refused(
+        "--cap inf true",
+        "--cap 'inf': 'inf' is only for --attempts and for the limits that may be absent",
+    );
+    refused(
+        "--attempts 0 true",
+        "--attempts '0': 0 attempts would never run the command; use 1 or more, or inf",
+    );
+    refused(
+        "-a x true",
+        "--attempts 'x': write a whole number of at least 1, or inf",
+    );
+    refused(
+        "--factor 0.5 true",
+        "--factor '0.5': a factor below 1 would shrink the delays; use 1 or more",
+    );
+    refused(
+        "--factor nan true",
+        "--factor 'nan': write a plain number of at least 1, such as 2 or 1.5",
+    );
+    refused(
+        "--backoff quadratic true",
+        "--backoff 'quadratic': use one of exponential, linear, constant",
+    );
+    refused(
+        "--process-group old true",
+        "--process-group 'old': use one of auto, new, inherit",
+    );
+    refused(
+        "--jitter 101% true",
+        "--jitter '101%': use none, full, equal, decorrelated, or a share from 0 to 100 %, such as 20% or 0.2",
+    );
+    refused(
+        "--seed -1 true",
+        "-1 is no option, and no value may be negative; for a number of attempts use --attempts N",
+    );
+    refused(
+        "--seed x true",
+        "--seed 'x': write a whole number from 0 to 18446744073709551615",
+    );
+    refused(
+        "--signal FOO true",
+        "--signal 'FOO': there is no such signal; use a name such as TERM, INT or KILL",
+    );
+    refused(
+        "--signal 0 true",
+        "--signal '0': there is no such signal; use a name such as TERM, INT or KILL",
+    );
+    refused(
+        "--retry-on 256 true",
+        "--retry-on '256': '256' is no exit code or range; codes go from 0 to 255",
+    );
+    refused(
+        "--retry-on 9-5 true",
+        "--retry-on '9-5': the range '9-5' runs backwards; write 5-9",
+    );
+    refused(
+        "--retry-on= true",
+        "--retry-on '': the list is empty; write it like 1,5-9,TERM,timeout",
+    );
+    refused(
+        "--stop-on 1,,2 true",
+        "--stop-on '1,,2': there is nothing between two commas; write it like 1,5-9,TERM",
+    );
+    refused(
+        "--success-on foo true",
+        "--success-on 'foo': 'foo' is no exit code, signal name or one of the words any, signal, timeout, spawn",
+    );
+}
+
+#[test]
+fn each_invalid_combination_has_its_own_sentence() {
+    refused(
+        "--factor 3 --backoff linear true",
+        "--factor means nothing with --backoff linear; leave it out, or use --backoff exponential",
+    );
+    refused(
+        "--factor 2 --backoff constant true",
+        "--factor means nothing with --backoff constant; leave it out, or use --backoff exponential",
+    );
+    refused(
+        "--reserve 2s true",
+        "--reserve is a part of the deadline; give --deadline too, or leave it out",
+    );
+    refused(
+        "--reserve 5s --deadline 5s true",
+        "--reserve 5.00s leaves no time for a retry within --deadline 5.00s; make it shorter",
+    );
+    refused(
+        "--retry-on 0 true",
+        "--retry-on 0 holds 0, which is success; leave out the 0",
+    );
+    refused(
+        "--retry-on 0-5 true",
+        "--retry-on 0-5 holds 0, which is success; leave out the 0",
+    );
+    let nothing = "--stop-on and --success-on leave nothing to retry; take something out of them, or use --attempts 1";
+    refused("--retry-on 5 --stop-on 1-9 true", nothing);
+    refused("--retry-on 5 --success-on 5 true", nothing);
+    refused("--stop-on any,signal,timeout,spawn true", nothing);
+    let no_success = "holds the word timeout or spawn, but an attempt that was ended or never started is no success; leave it out";
+    refused(
+        "--success-on timeout true",
+        &format!("--success-on timeout {no_success}"),
+    );
+    refused(
+        "--success-on 3,spawn true",
+        &format!("--success-on 3,spawn {no_success}"),
+    );
+}
+
+#[test]
+fn a_call_without_a_command_says_what_to_write() {
+    let sentence =
+        "there is no command to run; write it behind the options, as in 'retry -- curl -fsS URL'";
+    for line in ["", "--", "-a 3", "-a 3 --"] {
+        refused(line, sentence);
+    }
+}
+
+#[test]
+fn options_of_other_retry_commands_are_refused_with_a_hint() {
+    for (option, hint) in [
+        ("-t", "--attempts"),
+        ("-d", "--base"),
+        ("-m", "--deadline"),
+        ("-n", "--attempts"),
+        ("-s", "--base"),
+        ("-j", "--jitter"),
+        ("--delay", "--base"),
+        ("--sleep", "--base"),
+        ("--times", "--attempts"),
+        ("--tries", "--attempts"),
+        ("--until", "--success-on"),
+        ("--while", "--retry-on"),
+        ("--max-time", "--deadline"),
+        ("--max-delay", "--cap"),
+    ] {
+        for line in [format!("{option} 5 true"), format!("{option}=5 true")] {
+            let error = parse(words(&line)).expect_err(&line).to_string();
+            assert!(
+                error.starts_with(&format!("{option} is not an option here")),
+                "{error}"
+            );
+            assert!(error.contains(hint), "{error}");
+        }
+    }
+    let error = parse(words("-t5 true")).expect_err("-t5").to_string();
+    assert!(error.starts_with("-t is not an option here"), "{error}");
+}
+
+#[test]
+fn an_unknown_option_is_refused_and_the_likely_one_named() {
+    refused(
+        "--atempts 3 true",
+        "there is no option --atempts; did you mean --attempts?",
+    );
+    refused(
+        "--bogus true",
+        "there is no option --bogus; see 'retry --help', or write -- before the command if it is part of that",
+    );
+    refused(
+        "--quiet=5 true",
+        "--quiet takes no value, but is given '5'; leave that out",
+    );
+    refused("--base", "--base has no value; write one behind it");
+}
+
+#[test]
+fn nothing_typed_reaches_the_terminal_as_a_command() {
+    for line in [
+        "--base=\u{1b}[31m true",
+        "--\u{1b}[31m true",
+        "--retry-on=\u{202e} true",
+        "--bogus\u{7} true",
+    ] {
+        let error = parse(words(line)).expect_err(line).to_string();
+        assert!(
+            !error.contains(['\u{1b}', '\u{202e}', '\u{7}']),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn an_option_value_that_is_not_utf8_is_refused() {
+    let args = [
+        b"retry".to_vec(),
+        b"--base".to_vec(),
+        vec![0xff],
+        b"true".to_vec(),
+    ];
+    let error = parse(args.map(OsString::from_vec))
+        .expect_err("not UTF-8")
+        .to_string();
+    assert_eq!(
+        error,
+        "the value of an option is not valid UTF-8; only the command may be any bytes"
+    );
+}
+
+#[test]
+fn every_sentence_is_one_line_in_lower_case_without_a_full_stop() {
+    for line in [
+        "",
+        "--base x true",
+        "--bogus",
+        "-t",
+        "--retry-on 0 true",
+        "--factor 3 --backoff linear true",
+        "--base",
+        "--quiet=1 true",
+        "--signal x true",
+        "--backoff x true",
+        "--seed x true",
+    ] {
+        let error = parse(words(line)).expect_err(line).to_string();
+        assert!(!error.contains('\n') && !error.ends_with('.'), "{error}");
+        assert!(!error.starts_with(char::is_uppercase), "{error}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(2_000))]
+
+    #[test]
+    fn no_command_line_makes_the_parser_panic(args in proptest::collection::vec(
+        proptest::prop_oneof![
+            "-{0,2}[a-z-]{0,12}(=.{0,6})?",
+            ".{0,8}",
+            proptest::sample::select(vec!["--base", "--cap", "--jitter", "--retry-on", "-a", "-k", "--", "--deadline"]).prop_map(String::from),
+        ], 0..6))
+    {
+        let _ = parse(std::iter::once("retry".to_owned()).chain(args).map(OsString::from));
+    }
+}

@@ -1,1 +1,622 @@
+use std::ffi::OsString;
+use std::time::Duration;
 
+use proptest::prelude::*;
+use snapbox::prelude::*;
+use snapbox::{assert_data_eq, str};
+
+use super::*;
+use crate::cli::{self, Request};
+use crate::job::Job;
+use crate::rehearsal::{Rehearsal, Step};
+use crate::report::text::Text;
+use crate::status::{FaultClass, StartFault};
+use crate::units::Shown;
+
+// Transcripts: flags and what the command does go in, lines in virtual time come out.
+
+fn step(outcome: Outcome, millis: u64) -> Step {
+    Step {
+        takes: Duration::from_millis(millis),
+        ending: outcome.into(),
+    }
+}
+
+fn exits(code: u8) -> Step {
+    step(Outcome::Exited(code), 100)
+}
+
+fn dies_of(name: &str) -> Step {
+    step(
+        Outcome::Killed(Signal::from_name(name).expect("a signal")),
+        100,
+    )
+}
+
+fn hangs() -> Step {
+    step(Outcome::Exited(0), u64::MAX)
+}
+
+fn cannot_start(class: FaultClass) -> Step {
+    step(
+        Outcome::NotStarted(StartFault {
+            class,
+            reason: "for a test".into(),
+        }),
+        0,
+    )
+}
+
+impl Step {
+    fn after(mut self, millis: u64) -> Self {
+        self.takes = Duration::from_millis(millis);
+        self
+    }
+}
+
+fn job(flags: &str) -> Job {
+    let words = ["retry", "-v"]
+        .into_iter()
+        .chain(flags.split_whitespace())
+        .chain(["--", "cmd"]);
+    match cli::parse(words.map(OsString::from)) {
+        Ok(Request::Run(job)) => *job,
+        other => panic!("{flags} is no job: {other:?}"),
+    }
+}
+
+/// The lines of a run, each with its virtual time, and how the run exits. Every draw is a half.
+fn transcript(flags: &str, mut world: Rehearsal) -> String {
+    let job = job(flags);
+    let text = Text::new(&job, String::new());
+    let mut lines = String::new();
+    let mut emit = |event: &Event<'_>| {
+        let at = match event {
+            Event::Starting { at, .. } => *at,
+            Event::Ended { total, .. } | Event::Interrupted { total, .. } => *total,
+            _ => return,
+        };
+        let line = text.line(event).unwrap_or_default();
+        let line = line.strip_prefix("cmd: ").unwrap_or(&line);
+        lines.push_str(&format!("{:>6}  {line}", Shown(at).to_string()));
+    };
+    let end = run(&job.policy, &mut world, &mut || 0.5, &mut emit).expect("a virtual world");
+    lines.push_str(&match end {
+        Exit::Code(code) => format!("exit {code}\n"),
+        Exit::Raise(signal) => format!("dies of {signal}\n"),
+    });
+    lines
+}
+
+#[track_caller]
+fn check(flags: &str, steps: Vec<Step>, expected: impl IntoData) {
+    assert_data_eq!(
+        transcript(flags, Rehearsal::new(steps)),
+        expected.into_data().raw()
+    );
+}
+
+#[track_caller]
+fn check_interrupted(flags: &str, steps: Vec<Step>, at_ms: u64, expected: impl IntoData) {
+    let term = Signal::from_name("TERM").expect("a signal");
+    let world = Rehearsal::new(steps).interrupted(Duration::from_millis(at_ms), term);
+    assert_data_eq!(transcript(flags, world), expected.into_data().raw());
+}
+
+#[test]
+fn a_success_at_first_needs_no_retry() {
+    check(
+        "",
+        vec![exits(0)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  succeeded on attempt 1/5 after 100ms
+exit 0
+
+"#]],
+    );
+}
+
+#[test]
+fn retries_until_the_command_succeeds() {
+    check(
+        "--base 1s --jitter none",
+        vec![exits(7), exits(7), exits(0)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 7 after 100ms; next in 1.00s
+ 1.10s  attempt 2/5 starts
+ 1.20s  attempt 2/5 failed: exit 7 after 100ms; next in 2.00s
+ 3.20s  attempt 3/5 starts
+ 3.30s  succeeded on attempt 3/5 after 3.30s
+exit 0
+
+"#]],
+    );
+}
+
+#[test]
+fn gives_up_when_all_attempts_are_made_and_does_not_wait_after_the_last() {
+    check(
+        "-a 3 --base 1s --jitter none",
+        vec![exits(7)],
+        str![[r#"
+   0ms  attempt 1/3 starts
+ 100ms  attempt 1/3 failed: exit 7 after 100ms; next in 1.00s
+ 1.10s  attempt 2/3 starts
+ 1.20s  attempt 2/3 failed: exit 7 after 100ms; next in 2.00s
+ 3.20s  attempt 3/3 starts
+ 3.30s  attempt 3/3 failed: exit 7 after 100ms; giving up after 3.30s
+exit 7
+
+"#]],
+    );
+}
+
+#[test]
+fn delays_double_up_to_the_cap() {
+    check(
+        "-a 6 --base 1s --cap 5s --jitter none",
+        vec![exits(1)],
+        str![[r#"
+   0ms  attempt 1/6 starts
+ 100ms  attempt 1/6 failed: exit 1 after 100ms; next in 1.00s
+ 1.10s  attempt 2/6 starts
+ 1.20s  attempt 2/6 failed: exit 1 after 100ms; next in 2.00s
+ 3.20s  attempt 3/6 starts
+ 3.30s  attempt 3/6 failed: exit 1 after 100ms; next in 4.00s
+ 7.30s  attempt 4/6 starts
+ 7.40s  attempt 4/6 failed: exit 1 after 100ms; next in 5.00s
+ 12.4s  attempt 5/6 starts
+ 12.5s  attempt 5/6 failed: exit 1 after 100ms; next in 5.00s
+ 17.5s  attempt 6/6 starts
+ 17.6s  attempt 6/6 failed: exit 1 after 100ms; giving up after 17.6s
+exit 1
+
+"#]],
+    );
+}
+
+#[test]
+fn delays_are_drawn_from_below_the_ceiling_by_default() {
+    check(
+        "-a 4 --base 1s",
+        vec![exits(1)],
+        str![[r#"
+   0ms  attempt 1/4 starts
+ 100ms  attempt 1/4 failed: exit 1 after 100ms; next in 500ms
+ 600ms  attempt 2/4 starts
+ 700ms  attempt 2/4 failed: exit 1 after 100ms; next in 1.00s
+ 1.70s  attempt 3/4 starts
+ 1.80s  attempt 3/4 failed: exit 1 after 100ms; next in 2.00s
+ 3.80s  attempt 4/4 starts
+ 3.90s  attempt 4/4 failed: exit 1 after 100ms; giving up after 3.90s
+exit 1
+
+"#]],
+    );
+}
+
+#[test]
+fn one_attempt_means_no_retry() {
+    check(
+        "-a 1",
+        vec![exits(3)],
+        str![[r#"
+   0ms  attempt 1/1 starts
+ 100ms  attempt 1/1 failed: exit 3 after 100ms; giving up after 100ms
+exit 3
+
+"#]],
+    );
+}
+
+#[test]
+fn unlimited_attempts_end_with_the_deadline() {
+    check(
+        "-a inf --base 1s --jitter none --deadline 5s",
+        vec![exits(4)],
+        str![[r#"
+   0ms  attempt 1/inf starts
+ 100ms  attempt 1/inf failed: exit 4 after 100ms; next in 1.00s
+ 1.10s  attempt 2/inf starts
+ 1.20s  attempt 2/inf failed: exit 4 after 100ms; next in 2.00s
+ 3.20s  attempt 3/inf starts
+ 3.30s  attempt 3/inf failed: exit 4 after 100ms; giving up after 3.30s: a delay of 4.00s does not fit in the deadline of 5.00s
+exit 4
+
+"#]],
+    );
+}
+
+#[test]
+fn gives_up_at_once_when_the_next_delay_would_pass_the_deadline() {
+    check(
+        "--deadline 5s --base 2s --jitter none",
+        vec![exits(1).after(1000)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 1.00s  attempt 1/5 failed: exit 1 after 1.00s; next in 2.00s
+ 3.00s  attempt 2/5 starts
+ 4.00s  attempt 2/5 failed: exit 1 after 1.00s; giving up after 4.00s: a delay of 4.00s does not fit in the deadline of 5.00s
+exit 1
+
+"#]],
+    );
+}
+
+#[test]
+fn a_delay_that_ends_exactly_at_the_deadline_does_not_fit() {
+    check(
+        "--deadline 3s --base 2s --jitter none",
+        vec![exits(1).after(1000)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 1.00s  attempt 1/5 failed: exit 1 after 1.00s; giving up after 1.00s: a delay of 2.00s does not fit in the deadline of 3.00s
+exit 1
+
+"#]],
+    );
+}
+
+#[test]
+fn the_reserve_is_kept_for_the_attempt() {
+    let flags = "--deadline 5s --reserve 2s --base 2s --backoff constant --jitter none";
+    check(
+        flags,
+        vec![exits(1).after(500)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 500ms  attempt 1/5 failed: exit 1 after 500ms; next in 2.00s
+ 2.50s  attempt 2/5 starts
+ 3.00s  attempt 2/5 failed: exit 1 after 500ms; giving up after 3.00s: a delay of 2.00s and the reserve of 2.00s do not fit in the deadline of 5.00s
+exit 1
+
+"#]],
+    );
+}
+
+#[test]
+fn the_deadline_ends_a_running_attempt() {
+    check(
+        "--deadline 5s",
+        vec![hangs()],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 5.00s  attempt 1/5 failed: timed out after 5.00s; giving up after 5.00s: the deadline of 5.00s is over
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn a_time_out_is_retried_after_the_same_delay_as_a_failure() {
+    check(
+        "-a 2 --timeout 3s --base 1s --jitter none",
+        vec![hangs()],
+        str![[r#"
+   0ms  attempt 1/2 starts
+ 3.00s  attempt 1/2 failed: timed out after 3.00s; next in 1.00s
+ 4.00s  attempt 2/2 starts
+ 7.00s  attempt 2/2 failed: timed out after 3.00s; giving up after 7.00s
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn the_shorter_of_both_time_limits_ends_an_attempt() {
+    check(
+        "--timeout 3s --deadline 5s --base 1s --jitter none",
+        vec![hangs()],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 3.00s  attempt 1/5 failed: timed out after 3.00s; next in 1.00s
+ 4.00s  attempt 2/5 starts
+ 5.00s  attempt 2/5 failed: timed out after 1.00s; giving up after 5.00s: the deadline of 5.00s is over
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn only_listed_codes_are_retried() {
+    check(
+        "--retry-on 2,75 --base 1s --jitter none",
+        vec![exits(75), exits(1)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 75 after 100ms; next in 1.00s
+ 1.10s  attempt 2/5 starts
+ 1.20s  attempt 2/5 failed: exit 1 after 100ms; giving up after 1.20s: not retryable: exit 1 is not in --retry-on 2,75
+exit 1
+
+"#]],
+    );
+}
+
+#[test]
+fn stop_beats_retry() {
+    check(
+        "--retry-on any --stop-on 2,64-78",
+        vec![exits(64)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 64 after 100ms; giving up after 100ms: not retryable: exit 64 is in --stop-on 2,64-78
+exit 64
+
+"#]],
+    );
+}
+
+#[test]
+fn a_listed_success_exits_0() {
+    check(
+        "--success-on 24 --base 1s --jitter none",
+        vec![exits(23), exits(24)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 23 after 100ms; next in 1.00s
+ 1.10s  attempt 2/5 starts
+ 1.20s  succeeded on attempt 2/5 after 1.20s: exit 24 is in --success-on 24
+exit 0
+
+"#]],
+    );
+}
+
+#[test]
+fn success_beats_retry_when_both_list_the_status() {
+    check(
+        "--retry-on 23,24 --success-on 24",
+        vec![exits(24)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  succeeded on attempt 1/5 after 100ms: exit 24 is in --success-on 24
+exit 0
+
+"#]],
+    );
+}
+
+#[test]
+fn a_time_out_that_no_list_names_says_which_word_to_add() {
+    check(
+        "--timeout 1s --retry-on 1-255",
+        vec![hangs()],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 1.00s  attempt 1/5 failed: timed out after 1.00s; giving up after 1.00s: not retryable: a time-out is not in --retry-on 1-255; add the word timeout to retry it
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn a_time_out_named_in_the_list_is_retried() {
+    check(
+        "-a 2 --timeout 1s --retry-on 2,timeout --base 1s --jitter none",
+        vec![hangs()],
+        str![[r#"
+   0ms  attempt 1/2 starts
+ 1.00s  attempt 1/2 failed: timed out after 1.00s; next in 1.00s
+ 2.00s  attempt 2/2 starts
+ 3.00s  attempt 2/2 failed: timed out after 1.00s; giving up after 3.00s
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn a_time_out_is_never_a_success() {
+    check(
+        "-a 1 --timeout 1s --success-on 0-255",
+        vec![hangs()],
+        str![[r#"
+   0ms  attempt 1/1 starts
+ 1.00s  attempt 1/1 failed: timed out after 1.00s; giving up after 1.00s
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn death_by_a_signal_is_retried_and_ends_in_the_same_signal() {
+    check(
+        "-a 2 --base 1s --jitter none",
+        vec![dies_of("KILL")],
+        str![[r#"
+   0ms  attempt 1/2 starts
+ 100ms  attempt 1/2 failed: killed by SIGKILL after 100ms; next in 1.00s
+ 1.10s  attempt 2/2 starts
+ 1.20s  attempt 2/2 failed: killed by SIGKILL after 100ms; giving up after 1.20s
+dies of SIGKILL
+
+"#]],
+    );
+}
+
+#[test]
+fn what_the_user_or_a_closed_pipe_ended_is_not_retried() {
+    for (name, status) in [("INT", "SIGINT"), ("QUIT", "SIGQUIT"), ("PIPE", "SIGPIPE")] {
+        let lines = transcript("", Rehearsal::new(vec![dies_of(name)]));
+        assert!(
+            lines.contains(&format!(
+                "killed by {status} is retried only if --retry-on names it"
+            )),
+            "{lines}"
+        );
+        assert!(lines.ends_with(&format!("dies of {status}\n")), "{lines}");
+        let lines = transcript(
+            &format!("-a 2 --retry-on {name}"),
+            Rehearsal::new(vec![dies_of(name)]),
+        );
+        assert!(lines.contains("attempt 2/2 starts"), "{lines}");
+    }
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_tried_once_whatever_the_lists_say() {
+    check(
+        "--retry-on any,spawn",
+        vec![cannot_start(FaultClass::NotFound)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+   0ms  cannot run: for a test (a shell function or alias cannot be run; try: export -f cmd; retry -- bash -c cmd)
+exit 127
+
+"#]],
+    );
+}
+
+#[test]
+fn a_shortage_that_may_pass_is_retried() {
+    check(
+        "-a 2 --base 1s --jitter none",
+        vec![cannot_start(FaultClass::Shortage)],
+        str![[r#"
+   0ms  attempt 1/2 starts
+   0ms  attempt 1/2 failed: cannot run: for a test; next in 1.00s
+ 1.00s  attempt 2/2 starts
+ 1.00s  attempt 2/2 failed: cannot run: for a test; giving up after 1.00s
+exit 125
+
+"#]],
+    );
+}
+
+#[test]
+fn a_start_fault_that_no_list_names_says_which_word_to_add() {
+    check(
+        "--retry-on 125",
+        vec![cannot_start(FaultClass::Shortage)],
+        str![[r#"
+   0ms  attempt 1/5 starts
+   0ms  attempt 1/5 failed: cannot run: for a test; giving up after 0ms: not retryable: a failed start is not in --retry-on 125; add the word spawn to retry it
+exit 125
+
+"#]],
+    );
+}
+
+#[test]
+fn a_signal_during_a_delay_ends_everything() {
+    check_interrupted(
+        "--base 10s --jitter none",
+        vec![exits(1)],
+        3000,
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 1 after 100ms; next in 10.0s
+ 3.00s  stopped by SIGTERM after attempt 1/5, 3.00s in
+dies of SIGTERM
+
+"#]],
+    );
+}
+
+#[test]
+fn a_signal_during_an_attempt_ends_the_retrying() {
+    check_interrupted(
+        "--base 1s --jitter none",
+        vec![exits(1), hangs()],
+        3000,
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 1 after 100ms; next in 1.00s
+ 1.10s  attempt 2/5 starts
+ 3.00s  stopped by SIGTERM during attempt 2/5: killed by SIGTERM after 1.90s
+dies of SIGTERM
+
+"#]],
+    );
+}
+
+#[test]
+fn a_process_that_cannot_be_ended_has_no_attempt_beside_it() {
+    let mut stuck = step(Outcome::TimedOut, 300);
+    stuck.ending.left_behind = Some(4711);
+    check(
+        "",
+        vec![stuck],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 300ms  attempt 1/5 failed: timed out after 300ms; giving up after 300ms: process 4711 could not be ended and is left behind, so no attempt may start beside it
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
+fn a_child_that_handles_our_signal_decides_the_status_and_is_not_retried() {
+    for (code, exit) in [(0, "exit 0\n"), (9, "exit 9\n")] {
+        let mut handled = exits(code);
+        handled.ending.interrupted = Signal::from_name("TERM");
+        let lines = transcript("", Rehearsal::new(vec![handled]));
+        assert!(
+            lines.ends_with(exit) && !lines.contains("attempt 2"),
+            "{lines}"
+        );
+    }
+}
+
+#[test]
+fn the_world_is_told_the_number_of_the_attempt_and_the_last_outcome() {
+    struct Listener(Vec<String>);
+    impl World for Listener {
+        fn now(&self) -> Duration {
+            Duration::ZERO
+        }
+        fn attempt(&mut self, attempt: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
+            let last = attempt.last.map_or_else(String::new, Outcome::last_status);
+            self.0.push(format!("{} '{last}'", attempt.number));
+            Ok(Outcome::Exited(7).into())
+        }
+        fn pause(&mut self, _: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
+            Ok(None)
+        }
+    }
+    let mut listener = Listener(Vec::new());
+    let exit =
+        run(&job("-a 3").policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    assert_eq!(exit, Exit::Code(7));
+    assert_eq!(listener.0, ["1 ''", "2 '7'", "3 '7'"]);
+}
+
+proptest! {
+    #[test]
+    fn attempts_and_deadline_bound_every_run(
+        attempts in 1..20_u64,
+        deadline_ms in 1..5000_u64,
+        reserve in 0..100_u64,
+        base_ms in 0..2000_u64,
+        takes_ms in 0..1000_u64,
+        us in prop::collection::vec(0.0..1.0, 20),
+    ) {
+        let reserve_ms = (deadline_ms * reserve / 100).min(deadline_ms - 1);
+        let flags = format!(
+            "-a {attempts} --deadline {deadline_ms}ms --reserve {reserve_ms}ms --base {base_ms}ms"
+        );
+        let deadline = Duration::from_millis(deadline_ms);
+        let mut world = Rehearsal::new(vec![exits(1).after(takes_ms)]);
+        let (mut starts, mut draws) = (Vec::new(), us.iter().copied().cycle());
+        let mut emit = |event: &Event<'_>| {
+            if let Event::Starting { at, .. } = event {
+                starts.push(*at);
+            }
+        };
+        run(&job(&flags).policy, &mut world, &mut || draws.next().unwrap_or(0.5), &mut emit).expect("a virtual world");
+        prop_assert!(starts.len() as u64 <= attempts);
+        prop_assert!(starts.iter().all(|start| *start < deadline));
+        let reserve = Duration::from_millis(reserve_ms);
+        prop_assert!(starts[1..].iter().all(|start| deadline - *start >= reserve));
+        prop_assert!(world.now() <= deadline);
+    }
+}

@@ -48,7 +48,7 @@ impl<'a> Text<'a> {
     fn say(&self, event: &Event<'_>) -> (Verbosity, String) {
         let of = self.policy.attempts;
         match event {
-            Event::Starting { attempt } => {
+            Event::Starting { attempt, .. } => {
                 (Verbosity::Verbose, format!("attempt {attempt}/{of} starts"))
             }
             Event::Forwarded(signal) => (Verbosity::Verbose, format!("{signal} passed on")),
@@ -150,7 +150,7 @@ impl<'a> Text<'a> {
                 list(self.policy.stop_on.as_ref())
             )),
             Reason::NotInRetryOn => Some(self.not_listed(outcome)),
-            Reason::Deadline { delay } => Some(self.deadline(*delay)),
+            Reason::Deadline { delay } => Some(self.deadline(*delay, total)),
         };
         let mut said = self.failed(attempt, outcome, took);
         // Writing to a string cannot fail.
@@ -163,27 +163,35 @@ impl<'a> Text<'a> {
 
     fn not_listed(&self, outcome: &Outcome) -> String {
         let listed = list(self.policy.retry_on.as_ref());
-        let word = match outcome {
-            Outcome::TimedOut => "; add the word timeout to retry it",
-            Outcome::NotStarted(_) => "; add the word spawn to retry it",
-            Outcome::Exited(_) | Outcome::Killed(_) => "",
-        };
-        format!("not retryable: {outcome} is not in --retry-on{listed}{word}")
+        match outcome {
+            Outcome::Exited(_) | Outcome::Killed(_) => {
+                format!("not retryable: {outcome} is not in --retry-on{listed}")
+            }
+            Outcome::TimedOut => format!(
+                "not retryable: a time-out is not in --retry-on{listed}; add the word timeout to retry it"
+            ),
+            Outcome::NotStarted(_) => format!(
+                "not retryable: a failed start is not in --retry-on{listed}; add the word spawn to retry it"
+            ),
+        }
     }
 
-    fn deadline(&self, delay: Duration) -> String {
-        let deadline = self
-            .policy
-            .deadline
-            .map_or_else(String::new, |at| format!(" of {}", Shown(at)));
-        let reserve = match self.policy.reserve {
-            Duration::ZERO => String::new(),
-            reserve => format!(" and the reserve of {}", Shown(reserve)),
-        };
-        format!(
-            "a delay of {}{reserve} does not fit in the deadline{deadline}",
-            Shown(delay)
-        )
+    fn deadline(&self, delay: Duration, total: Duration) -> String {
+        let deadline = self.policy.deadline.unwrap_or(Duration::MAX);
+        let (delay, reserve) = (Shown(delay), self.policy.reserve);
+        if total >= deadline {
+            format!("the deadline of {} is over", Shown(deadline))
+        } else if reserve.is_zero() {
+            format!(
+                "a delay of {delay} does not fit in the deadline of {}",
+                Shown(deadline)
+            )
+        } else {
+            let (reserve, deadline) = (Shown(reserve), Shown(deadline));
+            format!(
+                "a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}"
+            )
+        }
     }
 
     /// What the user may have meant by a command that does not exist.
