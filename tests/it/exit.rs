@@ -1,0 +1,272 @@
+//! Exit statuses, and what is and is not tried again.
+
+use crate::support::{FAST, Sandbox, fixture};
+
+/// Three attempts without waiting.
+const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
+
+#[test]
+fn the_status_of_the_last_attempt_is_reported() {
+    Sandbox::new()
+        .retry_sh(R, "exit $((RETRY_ATTEMPT + 2))")
+        .run()
+        .exits(5);
+}
+
+#[test]
+fn every_exit_code_comes_through_unchanged() {
+    let sandbox = Sandbox::new();
+    for code in [1, 2, 124, 125, 126, 127, 128, 137, 254, 255] {
+        sandbox
+            .retry_sh("-a 1", &format!("exit {code}"))
+            .run()
+            .exits(code);
+    }
+}
+
+#[test]
+fn a_success_after_failures_exits_0_and_says_so() {
+    let sandbox = Sandbox::new();
+    let done = sandbox.retry(R).args(["--", "failn", "2", "3"]).run();
+    done.exits(0).stdout_is("out1\nout2\nout3\n").says(&[
+        "failn: attempt 1/3 failed: exit 3 after …; next in …",
+        "failn: attempt 2/3 failed: exit 3 after …; next in …",
+        "failn: succeeded on attempt 3/3 after …",
+    ]);
+    assert_eq!(sandbox.text("n"), "3\n");
+}
+
+#[test]
+fn a_success_at_first_says_nothing_and_exits_0() {
+    let done = Sandbox::new().retry(R).args(["--", "echo", "hi"]).run();
+    done.exits(0).stdout_is("hi\n");
+    assert_eq!(done.stderr, "");
+}
+
+#[test]
+fn a_command_that_is_not_found_is_tried_once_and_exits_127() {
+    let sandbox = Sandbox::new();
+    for command in ["/no/such", "", "nosuchprogram", &fixture("bad-interpreter")] {
+        let done = sandbox.retry(R).arg("--").arg(command).run();
+        done.exits(127);
+        assert_eq!(done.said().len(), 1, "{done:?}");
+        assert!(done.stderr.contains("cannot run: not found"), "{done:?}");
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_executed_is_tried_once_and_exits_126() {
+    let sandbox = Sandbox::new();
+    let long = format!("./{}", "x".repeat(5000));
+    for command in ["/tmp", "/etc/passwd/x", &fixture("not-executable"), &long] {
+        let done = sandbox.retry(R).arg("--").arg(command).run();
+        done.exits(126);
+        assert_eq!(done.said().len(), 1, "{done:?}");
+        assert!(done.stderr.contains("cannot run: "), "{done:?}");
+    }
+}
+
+#[test]
+fn too_many_arguments_are_not_tried_again() {
+    // One argument may have 128 KiB on Linux, all together some megabytes anywhere.
+    let done = Sandbox::new().bash(&format!(
+        "v=$(head -c 130000 /dev/zero | tr '\\0' x); for i in $(seq 30); do set -- \"$@\" \"$v\"; done
+         retry {R} -- sh -c 'exec true \"$@\" \"$@\"' _ \"$@\"; echo rc=$?"
+    ));
+    let done = done.run();
+    // Here the shell's own exec fails: an ordinary code of an ordinary child.
+    assert!(
+        done.stdout.contains("rc=1") || done.stderr.contains("too long"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn a_script_without_an_interpreter_line_is_run_by_the_shell() {
+    Sandbox::new()
+        .retry("-a 1 --")
+        .arg(fixture("no-shebang"))
+        .run()
+        .exits(4)
+        .stdout_is("ran\n");
+}
+
+#[test]
+fn a_program_that_is_being_written_is_tried_again_until_it_is_done() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("cp \"$(type -P true)\" busy").run().exits(0);
+    let writer = std::fs::File::options()
+        .append(true)
+        .open(sandbox.path("busy"))
+        .expect("a file");
+    let mut running = sandbox
+        .retry("-a 100 --base 20ms --cap 20ms -- ./busy")
+        .spawn();
+    running.await_stderr("attempt 1/100 failed: cannot run: text file busy; next in");
+    drop(writer);
+    running.wait().exits(0);
+}
+
+#[test]
+fn a_program_that_stays_busy_exits_126_after_all_attempts() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("cp \"$(type -P true)\" busy").run().exits(0);
+    let writer = std::fs::File::options()
+        .append(true)
+        .open(sandbox.path("busy"))
+        .expect("a file");
+    let done = sandbox.retry(R).args(["--", "./busy"]).run();
+    drop(writer);
+    done.exits(126);
+    assert_eq!(done.failures(), 3, "{done:?}");
+}
+
+#[test]
+fn a_shell_that_does_not_find_its_command_is_an_ordinary_failure() {
+    let done = Sandbox::new().retry_sh(R, "nosuchprogram").run();
+    done.exits(127);
+    assert_eq!(done.failures(), 3, "{done:?}");
+}
+
+#[test]
+fn a_command_that_dies_of_a_signal_ends_us_with_the_same_signal() {
+    let sandbox = Sandbox::new();
+    for signal in [
+        libc::SIGKILL,
+        libc::SIGPIPE,
+        libc::SIGSEGV,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGABRT,
+        libc::SIGUSR1,
+    ] {
+        sandbox
+            .retry_sh("-a 1", &format!("kill -{signal} $$"))
+            .run()
+            .dies_of(signal);
+    }
+}
+
+#[test]
+fn a_command_that_kills_itself_is_tried_again_and_the_shell_says_137() {
+    let sandbox = Sandbox::new();
+    let done = sandbox
+        .bash(&format!(
+            "retry {R} -- sh -c 'echo x >>k; kill -9 $$'; echo $?"
+        ))
+        .run();
+    assert_eq!(done.stdout, "137\n", "{done:?}");
+    assert_eq!((sandbox.lines("k"), done.failures()), (3, 3));
+}
+
+#[test]
+fn death_by_what_the_user_or_a_closed_pipe_sent_is_not_tried_again() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGPIPE] {
+        let sandbox = Sandbox::new();
+        let done = sandbox
+            .retry_sh(R, &format!("echo x >>k; ulimit -c 0; kill -{signal} $$"))
+            .run();
+        done.dies_of(signal);
+        assert_eq!(sandbox.lines("k"), 1, "{done:?}");
+    }
+}
+
+#[test]
+fn the_arguments_reach_the_command_byte_for_byte() {
+    let sandbox = Sandbox::new();
+    let done = sandbox
+        .retry("-a 1 -- printf %s\\n -x --help")
+        .args(["", "b c", "--"])
+        .run();
+    done.exits(0).stdout_is("-x\n--help\n\nb c\n--\n");
+    let done = sandbox
+        .retry("-a 1 printf %s\\n -x --help")
+        .args(["", "--", "-a"])
+        .run();
+    done.exits(0).stdout_is("-x\n--help\n\n--\n-a\n");
+}
+
+#[test]
+fn bytes_that_are_no_text_reach_the_command() {
+    let done = Sandbox::new()
+        .bash("retry -a 1 -- printf %s $'\\xff\\xfe' | od -An -tx1 | tr -d ' '")
+        .run();
+    done.exits(0).stdout_is("fffe\n");
+}
+
+#[test]
+fn a_wrong_call_exits_125_and_runs_nothing() {
+    let sandbox = Sandbox::new();
+    for options in [
+        "",
+        "--bogus touch ran",
+        "--timeout xyz touch ran",
+        "--attempts 0 touch ran",
+        "-t 3 touch ran",
+        "--delay 3 touch ran",
+        "--retry-on 0 touch ran",
+        "--retry-on 5 --stop-on 5 touch ran",
+        "--factor 2 --backoff linear touch ran",
+        "--reserve 1s touch ran",
+        "--signal FOO touch ran",
+        "--jitter 101% touch ran",
+    ] {
+        let done = sandbox.retry(options).run();
+        done.exits(125).stdout_is("");
+        assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+        assert!(!sandbox.path("ran").exists(), "{done:?}");
+    }
+}
+
+#[test]
+fn a_number_where_the_command_should_be_gets_a_hint() {
+    let done = Sandbox::new().retry("5 true").run();
+    done.exits(127);
+    assert!(done.stderr.contains("retry --attempts 5 -- …"), "{done:?}");
+}
+
+#[test]
+fn help_and_version_go_to_stdout_and_exit_0() {
+    let sandbox = Sandbox::new();
+    for option in ["-h", "--help", "-V", "--version"] {
+        let done = sandbox.retry(option).run();
+        done.exits(0);
+        assert!(
+            done.stdout.ends_with('\n') && done.stderr.is_empty(),
+            "{done:?}"
+        );
+    }
+}
+
+#[test]
+fn the_attempt_and_the_last_status_are_in_the_commands_environment() {
+    let script = "echo $RETRY_ATTEMPT/$RETRY_MAX_ATTEMPTS [$RETRY_LAST_STATUS]; [ $RETRY_ATTEMPT != 2 ] || kill -9 $$; exit 7";
+    let done = Sandbox::new().retry_sh(R, script).run();
+    done.exits(7).stdout_is("1/3 []\n2/3 [7]\n3/3 [SIGKILL]\n");
+}
+
+#[test]
+fn unlimited_attempts_and_a_time_out_are_in_the_commands_environment() {
+    let script =
+        "echo $RETRY_MAX_ATTEMPTS [$RETRY_LAST_STATUS]; [ $RETRY_ATTEMPT = 2 ] || exec sleep 30";
+    let done = Sandbox::new()
+        .retry_sh(&format!("{FAST} -a inf --timeout 300ms"), script)
+        .run();
+    done.exits(0).stdout_is("inf []\ninf [timeout]\n");
+}
+
+#[test]
+fn every_attempt_of_a_run_has_the_same_id_and_no_two_runs_share_one() {
+    let sandbox = Sandbox::new();
+    let run = || {
+        sandbox
+            .retry_sh(&format!("{R} --seed 1"), "echo $RETRY_RUN_ID; exit 1")
+            .run()
+            .stdout
+    };
+    let (one, other) = (run(), run());
+    let ids: Vec<&str> = one.lines().collect();
+    assert_eq!((ids.len(), ids[0].len()), (3, 32), "{one}");
+    assert!(ids.iter().all(|id| *id == ids[0]) && ids[0].bytes().all(|b| b.is_ascii_hexdigit()));
+    assert_ne!(one, other);
+}

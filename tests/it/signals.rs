@@ -1,0 +1,202 @@
+//! Signals: during a run, during a delay, ignored at the start.
+
+use std::process::Stdio;
+
+use libc::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+use crate::support::{AT_ONCE, Sandbox};
+
+const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
+const SLOW: &str = "--attempts 3 --base 30s --cap 30s --jitter none";
+
+#[test]
+fn a_fatal_signal_during_a_delay_ends_us_at_once_by_that_signal() {
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM] {
+        let sandbox = Sandbox::new();
+        let mut running = sandbox.retry_sh(SLOW, "echo x; exit 1").spawn();
+        running.await_stderr("next in 30.0s").signal(signal);
+        let done = running.wait();
+        done.dies_of(signal)
+            .stdout_is("x\n")
+            .took_less_than(AT_ONCE);
+    }
+}
+
+#[test]
+fn the_line_says_which_signal_ended_the_delay() {
+    let mut running = Sandbox::new().retry_sh(SLOW, "exit 1").spawn();
+    running.await_stderr("next in 30.0s").signal(SIGTERM);
+    let done = running.wait();
+    assert!(
+        done.said()[1].starts_with("sh: stopped by SIGTERM after attempt 1/3"),
+        "{done:?}"
+    );
+}
+
+/// A child that is `ready`, does this on the signal, and would go on for ever.
+fn trapping(action: &str, signal: &str) -> String {
+    format!("trap '{action}' {signal}; echo ready; while :; do sleep 0.05; done")
+}
+
+#[test]
+fn a_child_that_handles_the_signal_decides_the_status_and_is_not_run_again() {
+    for code in [7, 0, 9] {
+        let mut running = Sandbox::new()
+            .retry_sh(R, &trapping(&format!("exit {code}"), "TERM"))
+            .spawn();
+        running.await_stdout("ready").signal(SIGTERM);
+        running.wait().exits(code).stdout_is("ready\n");
+    }
+}
+
+#[test]
+fn the_child_has_all_the_time_it_needs_to_clean_up() {
+    let script = trapping("sleep 1; echo cleaned; exit 0", "TERM");
+    let mut running = Sandbox::new().retry_sh(R, &script).spawn();
+    running.await_stdout("ready").signal(SIGTERM);
+    running.wait().exits(0).stdout_is("ready\ncleaned\n");
+}
+
+#[test]
+fn a_signal_during_a_run_ends_the_child_and_us_and_leaves_nothing() {
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        // A shell has its background jobs ignore INT; a pipeline in the foreground it does not.
+        let script = "sleep 30 | sleep 30 | { echo ready >&2; sleep 30; }; :";
+        let mut running = Sandbox::new().retry_sh(R, script).spawn();
+        running.await_stderr("ready").signal(signal);
+        running.wait().dies_of(signal);
+    }
+}
+
+#[test]
+fn every_repeat_of_a_signal_is_passed_on_and_none_is_escalated() {
+    let script = trapping("n=$((n+1)); echo term $n; [ $n -lt 3 ] || exit 5", "TERM");
+    let mut running = Sandbox::new()
+        .retry_sh(R, &format!("n=0; {script}"))
+        .spawn();
+    running.await_stdout("ready").signal(SIGTERM);
+    running.await_stdout("term 1").signal(SIGTERM);
+    running.await_stdout("term 2").signal(SIGTERM);
+    running
+        .wait()
+        .exits(5)
+        .stdout_is("ready\nterm 1\nterm 2\nterm 3\n");
+}
+
+#[test]
+fn a_message_is_passed_on_and_does_not_end_the_retrying() {
+    let first = trapping("exit 9", "USR1");
+    let script = format!("[ $RETRY_ATTEMPT = 1 ] || exit 3; {first}");
+    let mut running = Sandbox::new().retry_sh("-a 2 --base 10ms", &script).spawn();
+    running.await_stdout("ready").signal(SIGUSR1);
+    running.wait().exits(3).stdout_is("ready\n");
+}
+
+#[test]
+fn a_message_that_the_child_dies_of_ends_the_retrying() {
+    let mut running = Sandbox::new()
+        .retry_sh(R, "echo ready; exec sleep 30")
+        .spawn();
+    running.await_stdout("ready").signal(SIGUSR2);
+    running.wait().dies_of(SIGUSR2).stdout_is("ready\n");
+}
+
+#[test]
+fn a_message_during_a_delay_means_nothing() {
+    let mut running = Sandbox::new()
+        .retry_sh(&format!("-v {SLOW}"), "exit 1")
+        .spawn();
+    running.await_stderr("next in 30.0s").signal(SIGUSR1);
+    running
+        .await_stderr("SIGUSR1 ignored during the delay")
+        .signal(SIGTERM);
+    running.wait().dies_of(SIGTERM);
+}
+
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    let script = "echo ready; read line; exit 0";
+    let call = Sandbox::new()
+        .retry_sh(R, script)
+        .ignoring(SIGHUP)
+        .stdin(Stdio::piped());
+    let mut running = call.spawn();
+    running.await_stdout("ready").signal(SIGHUP).close_stdin();
+    running.wait().exits(0).stdout_is("ready\n");
+}
+
+#[test]
+fn an_ignored_sigchld_does_not_hide_the_childs_end() {
+    Sandbox::new()
+        .retry_sh("-a 1", "exit 5")
+        .ignoring(SIGCHLD)
+        .run()
+        .exits(5);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_real_time_signal_is_passed_on_like_any_other() {
+    let call = Sandbox::new().retry(R).args([
+        "--",
+        "bash",
+        "-c",
+        &trapping("echo got; exit 9", "RTMIN+1"),
+    ]);
+    let mut running = call.spawn();
+    running.await_stdout("ready").signal(libc::SIGRTMIN() + 1);
+    running.wait().exits(9).stdout_is("ready\ngot\n");
+}
+
+#[test]
+fn an_alarm_is_passed_on_like_any_other() {
+    let mut running = Sandbox::new()
+        .retry_sh(R, &trapping("exit 9", "ALRM"))
+        .spawn();
+    running.await_stdout("ready").signal(SIGALRM);
+    running.wait().exits(9).stdout_is("ready\n");
+}
+
+#[test]
+fn a_stopped_child_can_take_the_signal() {
+    let mut running = Sandbox::new()
+        .retry_sh("-a 1", "echo ready; kill -STOP $$; sleep 30")
+        .spawn();
+    running.await_stdout("ready").signal(SIGTERM);
+    running.wait().dies_of(SIGTERM).took_less_than(AT_ONCE);
+}
+
+#[test]
+fn a_child_that_signals_us_is_not_run_again() {
+    for script in [
+        "echo x; sleep 0.3; kill -INT $PPID; exec sleep 30",
+        "echo x; kill -INT $PPID; exec sleep 30",
+    ] {
+        Sandbox::new()
+            .retry_sh(R, script)
+            .run()
+            .dies_of(SIGINT)
+            .stdout_is("x\n");
+    }
+}
+
+#[test]
+fn a_signal_sent_to_the_child_alone_is_an_ordinary_failure() {
+    let script = "[ $RETRY_ATTEMPT = 2 ] || kill -TERM $$";
+    let done = Sandbox::new()
+        .retry_sh(&format!("{R} --retry-on 143"), script)
+        .run();
+    done.exits(0).says(&[
+        "sh: attempt 1/3 failed: killed by SIGTERM after …; next in …",
+        "sh: succeeded on attempt 2/3 after …",
+    ]);
+}
+
+#[test]
+fn under_timeout_everything_ends_and_nothing_is_left() {
+    let done = Sandbox::new()
+        .bash("timeout 0.4 retry -a 100 --base 10ms -- sh -c 'sleep 41 & sleep 41; :'; echo $?")
+        .run();
+    done.stdout_is("124\n");
+    assert!(done.took < AT_ONCE, "{done:?}");
+}
