@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::policy::Decision;
+use crate::policy::{Decision, Reason};
 use crate::signal::Signal;
 use crate::status::Outcome;
 
@@ -46,4 +46,18 @@ pub(crate) enum Event<'a> {
         /// The time since the start.
         total: Duration,
     },
+}
+
+impl Event<'_> {
+    /// Whether a fatal signal has ended the run, so that nothing may hold us up any more.
+    pub(crate) fn follows_fatal_signal(&self) -> bool {
+        matches!(
+            self,
+            Self::Interrupted { .. }
+                | Self::Ended {
+                    decision: Decision::Stop(Reason::Signal(_)),
+                    ..
+                }
+        )
+    }
 }

@@ -97,7 +97,7 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
     let mut draw = || unit(generator.next_u64());
     let mut emit = |event: &Event<'_>| {
         if let Some(line) = text.line(event) {
-            outlet.say(&line);
+            outlet.say(&line, event.follows_fatal_signal());
         }
     };
     engine::run(&job.policy, &mut world, &mut draw, &mut emit)

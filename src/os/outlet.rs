@@ -1,36 +1,45 @@
 //! The way of our own words to stderr and stdout: one write a line, and no error matters.
 
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// How long a line waits for a reader of stderr that does not read. Long enough for one that is
+/// merely slow; and no deadline is missed by much because of one that has stopped.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
+
+const NO_PATIENCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
 
 /// stderr for lines of a run.
 pub(crate) struct Outlet {
-    /// Readable when a signal has arrived, which ends the wait for a reader that does not read.
-    signals: Option<OwnedDup>,
+    /// Readable when a signal has arrived, which ends the wait for a reader.
+    signals: Option<OwnedFd>,
 }
 
-type OwnedDup = std::os::fd::OwnedFd;
-
 impl Outlet {
-    /// An outlet that a signal on `signals` keeps from blocking for ever.
+    /// An outlet on which a signal that arrives at `signals` ends any wait.
     pub(super) fn new(signals: BorrowedFd<'_>) -> Self {
         Self {
             signals: rustix::io::fcntl_dupfd_cloexec(signals, 3).ok(),
         }
     }
 
-    /// Writes a whole line, or loses it: the exit status never depends on it.
-    pub(crate) fn say(&self, line: &str) {
-        if self.is_writable() {
+    /// Writes a whole line, or loses it: the exit status never depends on it. In haste, it waits
+    /// for nobody.
+    pub(crate) fn say(&self, line: &str, in_haste: bool) {
+        if self.is_writable(if in_haste { &NO_PATIENCE } else { &PATIENCE }) {
             write_once(line);
         }
     }
 
-    /// Waits until stderr takes a line; not while a signal is waiting to be heard.
-    fn is_writable(&self) -> bool {
+    fn is_writable(&self, patience: &Timespec) -> bool {
         let stderr = io::stderr();
         let mut watched = vec![PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
         watched.extend(
@@ -38,13 +47,7 @@ impl Outlet {
                 .iter()
                 .map(|signals| PollFd::new(signals, PollFlags::IN)),
         );
-        loop {
-            match poll(&mut watched, None) {
-                Ok(_) => return !watched[0].revents().is_empty(),
-                Err(Errno::INTR) => {}
-                Err(_) => return true,
-            }
-        }
+        poll(&mut watched, Some(patience)).is_ok() && !watched[0].revents().is_empty()
     }
 }
 
