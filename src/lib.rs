@@ -93,11 +93,11 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
     let run_id = format!("{:016x}{:016x}", entropy()?, entropy()?);
     let mut world = os::Machine::new(job, run_id, begun)?;
-    let (text, outlet) = (Text::new(job, line_prefix()), world.outlet());
+    let text = Text::new(job, line_prefix());
     let mut draw = || unit(generator.next_u64());
     let mut emit = |event: &Event<'_>| {
         if let Some(line) = text.line(event) {
-            outlet.say(&line, event.follows_fatal_signal());
+            os::say(&line, event.follows_fatal_signal());
         }
     };
     engine::run(&job.policy, &mut world, &mut draw, &mut emit)

@@ -1,7 +1,7 @@
 //! Signals that reach us, as a queue that one blocking call can wait for.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -100,11 +100,6 @@ impl Inbox {
     /// The signals that were blocked at the start.
     pub(super) fn mask_at_start(&self) -> &Mask {
         &self.mask_at_start
-    }
-
-    /// Readable when a signal has arrived.
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.reader.as_fd()
     }
 
     /// Takes what has arrived, in order.

@@ -23,7 +23,7 @@ use crate::status::{Ending, Outcome};
 use inbox::{Arrival, Inbox};
 use spawn::{Spawned, Spawner};
 
-pub(crate) use outlet::{Outlet, print, write_once};
+pub(crate) use outlet::{print, say, write_once};
 pub(crate) use sys::die_of;
 pub(crate) use terminal::stderr_is_terminal;
 
@@ -57,11 +57,6 @@ impl<'a> Machine<'a> {
             supervision: job.supervision,
             shares_group,
         })
-    }
-
-    /// A way to stderr that a fatal signal keeps from blocking for ever.
-    pub(crate) fn outlet(&self) -> Outlet {
-        Outlet::new(self.inbox.descriptor())
     }
 
     /// The first fatal signal that has arrived, if any; others are told to `emit`.

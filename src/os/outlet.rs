@@ -1,7 +1,7 @@
 //! The way of our own words to stderr and stdout: one write a line, and no error matters.
 
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd as _;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -17,37 +17,14 @@ const NO_PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// stderr for lines of a run.
-pub(crate) struct Outlet {
-    /// Readable when a signal has arrived, which ends the wait for a reader.
-    signals: Option<OwnedFd>,
-}
-
-impl Outlet {
-    /// An outlet on which a signal that arrives at `signals` ends any wait.
-    pub(super) fn new(signals: BorrowedFd<'_>) -> Self {
-        Self {
-            signals: rustix::io::fcntl_dupfd_cloexec(signals, 3).ok(),
-        }
-    }
-
-    /// Writes a whole line, or loses it: the exit status never depends on it. In haste, it waits
-    /// for nobody.
-    pub(crate) fn say(&self, line: &str, in_haste: bool) {
-        if self.is_writable(if in_haste { &NO_PATIENCE } else { &PATIENCE }) {
-            write_once(line);
-        }
-    }
-
-    fn is_writable(&self, patience: &Timespec) -> bool {
-        let stderr = io::stderr();
-        let mut watched = vec![PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
-        watched.extend(
-            self.signals
-                .iter()
-                .map(|signals| PollFd::new(signals, PollFlags::IN)),
-        );
-        poll(&mut watched, Some(patience)).is_ok() && !watched[0].revents().is_empty()
+/// Writes a whole line to stderr, or loses it: the exit status never depends on it. The wait for a
+/// reader ends with the next signal; in haste, there is none.
+pub(crate) fn say(line: &str, in_haste: bool) {
+    let stderr = io::stderr();
+    let mut watched = [PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
+    let patience = if in_haste { &NO_PATIENCE } else { &PATIENCE };
+    if matches!(poll(&mut watched, Some(patience)), Ok(1..)) {
+        write_once(line);
     }
 }
 
