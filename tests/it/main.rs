@@ -1,8 +1,12 @@
 //! The promises of `retry`, kept by the real program with real processes.
 
+mod artifacts;
+mod curl;
 mod exit;
+mod help;
 mod limits;
 mod signals;
 mod streams;
 mod support;
+mod tidy;
 mod waiting;

@@ -1,0 +1,107 @@
+//! What the program says of itself.
+
+use std::fs;
+
+use snapbox::{assert_data_eq, file};
+
+use crate::support::Sandbox;
+
+fn help(option: &str) -> String {
+    let done = Sandbox::new().retry(option).run();
+    done.exits(0);
+    done.stdout
+}
+
+#[test]
+fn the_long_help_explains_every_option() {
+    assert_data_eq!(help("--help"), file!["help.txt"].raw());
+}
+
+#[test]
+fn the_short_help_is_one_line_an_option_under_its_heading() {
+    let help = help("-h");
+    let mut heading = String::new();
+    for option in retry::command()
+        .get_arguments()
+        .filter(|option| !option.is_hide_set())
+    {
+        let long = format!("--{}", option.get_long().expect("a long name"));
+        let group = option.get_help_heading().expect("a heading");
+        let lines: Vec<&str> = help.lines().filter(|line| names(line, &long)).collect();
+        assert_eq!(lines.len(), 1, "{long} in:\n{help}");
+        assert!(
+            lines[0].len() <= 100 && !lines[0].trim_end().ends_with(&long),
+            "{}",
+            lines[0]
+        );
+        if heading != group {
+            heading = group.to_owned();
+            assert!(
+                help.contains(&format!("\n{heading}:\n")),
+                "{heading} in:\n{help}"
+            );
+        }
+    }
+}
+
+/// Whether a line of the help is this option's: its name stands before two blanks.
+fn names(line: &str, long: &str) -> bool {
+    let spelling = line
+        .strip_prefix(' ')
+        .unwrap_or_default()
+        .trim_start()
+        .split("  ")
+        .next()
+        .unwrap_or_default();
+    spelling.split(' ').any(|word| word == long)
+}
+
+#[test]
+fn the_readme_shows_the_short_help() {
+    const BEGIN: &str = "<!-- what `retry -h` prints; a test keeps it so -->\n```text\n";
+    const END: &str = "```\n<!-- end -->";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = fs::read_to_string(path).expect("the README");
+    let begin = readme.find(BEGIN).expect("the beginning of the block") + BEGIN.len();
+    let end = begin + readme[begin..].find(END).expect("the end of the block");
+    let help = help("-h");
+    if std::env::var_os("SNAPSHOTS").is_some_and(|mode| mode == "overwrite") {
+        let fresh = format!("{}{help}{}", &readme[..begin], &readme[end..]);
+        fs::write(path, fresh).expect("the README");
+    } else {
+        assert_data_eq!(&readme[begin..end], help);
+    }
+}
+
+#[test]
+fn every_option_is_in_the_man_page() {
+    let page = include_str!("../../man/retry.1").replace("\\-", "-");
+    for option in retry::command()
+        .get_arguments()
+        .filter(|option| !option.is_hide_set())
+    {
+        let long = format!("\\fB--{}\\fR", option.get_long().expect("a long name"));
+        assert!(page.contains(&long), "{long}");
+    }
+}
+
+#[test]
+fn every_exit_status_is_in_the_man_page_the_help_and_the_readme() {
+    let page = include_str!("../../man/retry.1");
+    let readme = include_str!("../../README.md");
+    let help = help("--help");
+    for code in ["0", "124", "125", "126", "127"] {
+        assert!(
+            page.contains(&format!(".TP\n.B {code}\n")),
+            "{code} in the man page"
+        );
+        assert!(
+            readme.contains(&format!("| {code} |")),
+            "{code} in the README"
+        );
+        assert!(
+            help.contains(&format!("\n  {code:<7}")),
+            "{code} in the help"
+        );
+    }
+}

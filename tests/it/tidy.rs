@@ -1,0 +1,210 @@
+//! The rules of the house.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory)
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+/// The program's rooms: each file's place below src without its ending, and its text without tests.
+fn rooms() -> Vec<(String, String)> {
+    let src = root().join("src");
+    let mut rooms = Vec::new();
+    for path in files_below(&src) {
+        let place = path
+            .strip_prefix(&src)
+            .expect("below src")
+            .with_extension("");
+        let place = place.to_str().expect("text").to_owned();
+        if place.ends_with("tests") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source file");
+        let text = text
+            .split("#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        rooms.push((place, text));
+    }
+    assert!(rooms.len() > 15, "the rooms were not found");
+    rooms
+}
+
+/// What a room may know besides itself; the order is that of the architecture, bottom to top.
+const MAY_KNOW: &[(&str, &[&str])] = &[
+    ("signal", &[]),
+    ("plain", &[]),
+    ("units", &[]),
+    ("backoff", &["units"]),
+    ("status", &["signal"]),
+    ("policy", &["backoff", "signal", "status", "units"]),
+    ("leash", &[]),
+    ("job", &["policy", "signal"]),
+    ("event", &["policy", "signal", "status"]),
+    (
+        "cli",
+        &[
+            "backoff", "job", "plain", "policy", "signal", "status", "units",
+        ],
+    ),
+    ("engine", &["event", "policy", "signal", "status"]),
+    ("rehearsal", &["engine", "signal", "status"]),
+    (
+        "report",
+        &[
+            "event", "job", "plain", "policy", "signal", "status", "units",
+        ],
+    ),
+    (
+        "os",
+        &["engine", "event", "job", "leash", "signal", "status"],
+    ),
+];
+
+#[test]
+fn arrows_between_rooms_run_one_way() {
+    for (place, text) in rooms() {
+        let room = place.split('/').next().expect("a name");
+        if room == "lib" || room == "main" {
+            continue;
+        }
+        let (_, may_know) = MAY_KNOW.iter().find(|(name, _)| *name == room).expect(room);
+        for (at, _) in text.match_indices("crate::") {
+            let known = text[at + "crate::".len()..]
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .next();
+            let known = known.expect("a name");
+            assert!(
+                known == room || may_know.contains(&known),
+                "{place} must not know {known}"
+            );
+        }
+    }
+    for (index, (room, may_know)) in MAY_KNOW.iter().enumerate() {
+        let below = &MAY_KNOW[..index];
+        assert!(
+            may_know
+                .iter()
+                .all(|known| below.iter().any(|(name, _)| name == known)),
+            "{room}"
+        );
+    }
+}
+
+#[track_caller]
+fn occurs_only_in(words: &[&str], allowed: &[&str]) {
+    for (place, text) in rooms() {
+        let room = place.split('/').next().expect("a name");
+        for word in words {
+            let found = text
+                .lines()
+                .any(|line| line.contains(word) && !line.trim_start().starts_with("//"));
+            assert!(
+                !found || allowed.contains(&room) || allowed.contains(&place.as_str()),
+                "{word} in {place}"
+            );
+        }
+    }
+}
+
+#[test]
+fn clocks_and_chance_come_in_at_the_edge() {
+    occurs_only_in(
+        &[
+            "Instant::now",
+            "SystemTime",
+            "thread::sleep",
+            "SysRng",
+            "Xoshiro",
+        ],
+        &["lib"],
+    );
+    occurs_only_in(
+        &["std::fs", "std::process", "rustix::"],
+        &["lib", "main", "os"],
+    );
+    occurs_only_in(&["thread::"], &[]);
+}
+
+#[test]
+fn unsafe_code_is_in_one_file() {
+    occurs_only_in(&["unsafe {", "unsafe fn", "unsafe("], &["os/sys"]);
+}
+
+#[test]
+fn one_file_knows_clap_and_one_sends_signals() {
+    occurs_only_in(&["clap::"], &["cli"]);
+    occurs_only_in(&["libc::kill"], &["os/sys"]);
+    occurs_only_in(&["waitid("], &["os/supervise"]);
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_none_is_too_long() {
+    for (place, text) in rooms() {
+        assert!(
+            text.starts_with("//! ") || text.contains("\n//! "),
+            "{place} does not say what it is for"
+        );
+        // The options are one table, and their help is part of it.
+        let longest = if place == "cli" { 500 } else { 350 };
+        assert!(
+            text.lines().count() <= longest,
+            "{place} has {} lines",
+            text.lines().count()
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_open() {
+    let here = Path::new(file!()).file_name();
+    let directories = [root().join("src"), root().join("tests")];
+    for path in directories
+        .iter()
+        .flat_map(|directory| files_below(directory))
+    {
+        if path.file_name() == here {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("text");
+        for word in [
+            "todo!",
+            "TODO",
+            "FIXME",
+            "unimplemented!",
+            "dbg!(",
+            "#[ignore",
+        ] {
+            assert!(!text.contains(word), "{word} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_changelog_knows_this_version_or_the_next() {
+    let changelog = include_str!("../../CHANGELOG.md");
+    let version = format!("## [{}]", env!("CARGO_PKG_VERSION"));
+    assert!(changelog.contains(&version) || changelog.contains("## [Unreleased]"));
+}
+
+#[test]
+fn the_readme_is_one_page() {
+    assert!(include_str!("../../README.md").lines().count() <= 190);
+}
