@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use crate::units::{Factor, Share, duration, nanos};
+use crate::numbers::{Factor, Share};
+use crate::units::{duration, nanos};
 
 /// How the ceiling grows from one retry to the next, before the cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

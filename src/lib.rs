@@ -6,11 +6,13 @@
 //! lib      wires the rooms; knows the real world
 //! cli      the options as typed, and what they mean (job); the only file that knows clap
 //! ── pure: no clock, no generator, no I/O ──────────────────────────────────────────────
-//! units    durations, counts and shares as users write them
+//! numbers  decimals, factors, shares and counts as users write them
+//! units    durations as users write and read them
 //! signal   signals by name and number
 //! plain    foreign text made safe to print
 //! backoff  how long: a ceiling, then jitter from a given u in [0, 1)
-//! status   how an attempt ended; lists; the one table from an ending to an exit status
+//! status   how an attempt ended; the one table from an ending to an exit status
+//! lists    sets of endings, and the LIST that names one
 //! policy   whether: one decision from history, ending and time
 //! leash    how an attempt is brought to an end, as a table
 //! event    what happened, as data
@@ -41,6 +43,8 @@ mod engine;
 mod event;
 mod job;
 mod leash;
+mod lists;
+mod numbers;
 mod os;
 mod plain;
 mod policy;

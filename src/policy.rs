@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::backoff::{Backoff, Progress};
+use crate::lists::{StatusList, StatusSet};
+use crate::numbers::Attempts;
 use crate::signal::Signal;
-use crate::status::{Ending, Exit, Outcome, StatusList, StatusSet};
-use crate::units::Attempts;
+use crate::status::{Ending, Exit, Outcome};
 
 /// What the user wants, as pure data.
 #[derive(Clone, Debug, PartialEq, Eq)]

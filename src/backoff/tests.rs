@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::units::{Factor, Share};
+use crate::numbers::{Factor, Share};
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

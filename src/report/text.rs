@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use crate::event::Event;
 use crate::job::{Job, Verbosity};
+use crate::lists::StatusList;
 use crate::plain;
 use crate::policy::{Decision, Policy, Reason};
-use crate::status::{FaultClass, Outcome, StatusList};
+use crate::status::{FaultClass, Outcome};
 use crate::units::Shown;
 
 /// What every line begins with; with the process id where lines of several runs may mix.
