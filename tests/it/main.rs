@@ -3,6 +3,7 @@
 mod artifacts;
 mod curl;
 mod exit;
+mod field;
 mod help;
 mod limits;
 mod signals;

@@ -95,7 +95,9 @@ impl Sandbox {
             program.parent().expect("a directory").to_owned(),
             fixture("").into(),
         ];
-        let path = std::env::join_paths(ours.into_iter().chain(std::env::split_paths(&path)));
+        // A directory that this user cannot read would make "not found" a "permission denied".
+        let theirs = std::env::split_paths(&path).filter(|theirs| fs::read_dir(theirs).is_ok());
+        let path = std::env::join_paths(ours.into_iter().chain(theirs));
         command
             .current_dir(self.dir.path())
             .env("T", self.dir.path())
