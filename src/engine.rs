@@ -23,11 +23,11 @@ pub(crate) trait World {
     /// When the command's end cannot be learned; nothing of it is left running then.
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending>;
 
-    /// Waits for so long, never shorter, unless a fatal signal ends the wait: that signal.
+    /// Waits until then, never shorter, unless a fatal signal ends the wait: that signal.
     ///
     /// # Errors
     /// When the system cannot wait.
-    fn pause(&mut self, delay: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>>;
+    fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>>;
 }
 
 /// What a world is told about an attempt.
@@ -82,7 +82,8 @@ pub(crate) fn run(
         let Decision::Retry { delay } = decision else {
             return Ok(Policy::exit(&outcome, &decision));
         };
-        if let Some(signal) = world.pause(delay, emit)? {
+        // Counted from the end of the attempt: what reporting it took is not added.
+        if let Some(signal) = world.pause(now.saturating_add(delay), emit)? {
             emit(&Event::Interrupted {
                 signal,
                 attempt: number,

@@ -79,7 +79,7 @@ impl World for Rehearsal {
         Ok(ending)
     }
 
-    fn pause(&mut self, delay: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
-        Ok(self.pass(self.now.saturating_add(delay)))
+    fn pause(&mut self, until: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
+        Ok(self.pass(until))
     }
 }

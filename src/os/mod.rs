@@ -103,8 +103,7 @@ impl World for Machine<'_> {
         }
     }
 
-    fn pause(&mut self, delay: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
-        let until = self.now().saturating_add(delay);
+    fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
         loop {
             if let Some(signal) = self.fatal_arrival(emit) {
                 return Ok(Some(signal));
