@@ -49,7 +49,7 @@ impl<'a> Machine<'a> {
             Grouping::New => false,
             Grouping::Inherit => true,
         };
-        let spawner = Spawner::new(job, run_id, shares_group);
+        let spawner = Spawner::new(job, run_id, !shares_group);
         Ok(Self {
             begun,
             inbox,
@@ -108,6 +108,7 @@ impl World for Machine<'_> {
             if let Some(signal) = self.fatal_arrival(emit) {
                 return Ok(Some(signal));
             }
+            supervise::reap_orphans(None);
             let left = until.saturating_sub(self.now());
             if left.is_zero() {
                 return Ok(None);

@@ -1,14 +1,14 @@
 //! Starting the command.
 
-use std::ffi::OsStr;
+use std::env;
+use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::Command;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
 
 use rustix::process::Pid;
 
-use super::sys::{self, Mask};
+use super::sys::{self, Mask, Recipe};
 use crate::engine::Attempt;
 use crate::job::Job;
 use crate::signal::Signal;
@@ -22,51 +22,102 @@ pub(super) enum Spawned {
     Failed(StartFault),
 }
 
+/// Where programs are looked for if there is no PATH, as execvp(3) does.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
 /// Starts one command again and again.
 pub(super) struct Spawner<'a> {
     job: &'a Job,
     run_id: String,
-    shares_group: bool,
+    leads_group: bool,
 }
 
 impl<'a> Spawner<'a> {
-    /// For this job; `shares_group` keeps the command in our process group.
-    pub(super) fn new(job: &'a Job, run_id: String, shares_group: bool) -> Self {
+    /// For this job; with `leads_group` each attempt has a process group of its own.
+    pub(super) fn new(job: &'a Job, run_id: String, leads_group: bool) -> Self {
         Self {
             job,
             run_id,
-            shares_group,
+            leads_group,
         }
     }
 
     /// Starts the command. All signals must be held back meanwhile; the child lets them through
     /// again as they were at the start.
     pub(super) fn spawn(&self, attempt: &Attempt<'_>, hooked: &[Signal], mask: &Mask) -> Spawned {
-        let Some((program, args)) = self.job.command.split_first() else {
-            return Spawned::Failed(fault(&io::ErrorKind::NotFound.into(), OsStr::new("")));
-        };
-        let mut command = Command::new(program);
-        command
-            .args(args)
-            .env("RETRY_ATTEMPT", attempt.number.to_string())
-            .env("RETRY_MAX_ATTEMPTS", self.job.policy.attempts.to_string())
-            .env(
-                "RETRY_LAST_STATUS",
-                attempt.last.map_or_else(String::new, Outcome::last_status),
-            )
-            .env("RETRY_RUN_ID", &self.run_id);
-        if !self.shares_group {
-            command.process_group(0);
-        }
-        sys::prepare_child(&mut command, hooked, mask);
-        match command.spawn() {
-            Ok(child) => match i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                Some(pid) => Spawned::Running(pid),
-                None => Spawned::Failed(fault(&io::ErrorKind::Other.into(), program)),
-            },
+        let program = self.job.command.first().map_or(OsStr::new(""), |word| word);
+        match self.start(program, attempt, hooked, mask) {
+            Ok(pid) => Spawned::Running(pid),
             Err(error) => Spawned::Failed(fault(&error, program)),
         }
     }
+
+    fn start(
+        &self,
+        program: &OsStr,
+        attempt: &Attempt<'_>,
+        hooked: &[Signal],
+        mask: &Mask,
+    ) -> io::Result<Pid> {
+        let paths = c_strings(places_of(program))?;
+        let words = c_strings(self.job.command.iter().cloned())?;
+        let environment = c_strings(self.environment(attempt))?;
+        sys::start(&Recipe {
+            paths: &paths,
+            words: &words,
+            environment: &environment,
+            leads_group: self.leads_group,
+            hooked,
+            mask,
+        })
+    }
+
+    /// Our environment and what the command is told of the run, an entry each.
+    fn environment(&self, attempt: &Attempt<'_>) -> Vec<OsString> {
+        let told = [
+            ("RETRY_ATTEMPT", attempt.number.to_string()),
+            ("RETRY_MAX_ATTEMPTS", self.job.policy.attempts.to_string()),
+            (
+                "RETRY_LAST_STATUS",
+                attempt.last.map_or_else(String::new, Outcome::last_status),
+            ),
+            ("RETRY_RUN_ID", self.run_id.clone()),
+        ];
+        let ours = env::vars_os().filter(|(name, _)| told.iter().all(|(told, _)| name != told));
+        let told = told
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let entry = |(name, value): (OsString, OsString)| {
+            let mut entry = name;
+            entry.push("=");
+            entry.push(value);
+            entry
+        };
+        ours.map(entry).chain(told.map(entry)).collect()
+    }
+}
+
+/// Where a program may be: the place itself if the word holds a slash, else below each directory of
+/// PATH.
+fn places_of(program: &OsStr) -> Vec<OsString> {
+    if program.is_empty() || has_slash(program) {
+        return vec![program.to_owned()];
+    }
+    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    // An empty directory is the current one, and joining to it gives the bare name.
+    env::split_paths(&path)
+        .map(|directory: PathBuf| directory.join(program).into_os_string())
+        .collect()
+}
+
+/// Strings for the system; what holds a NUL cannot be one, and cannot have come from there.
+fn c_strings(strings: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CString>> {
+    let strings = strings
+        .into_iter()
+        .map(|string| CString::new(string.into_vec()));
+    strings
+        .collect::<Result<_, _>>()
+        .map_err(|_| io::ErrorKind::InvalidInput.into())
 }
 
 /// Sorts the reasons why a command does not start: some pass by themselves, most do not.

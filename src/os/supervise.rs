@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, getpid, getsid, waitid};
 
 use super::family::{Family, Scope};
 use super::inbox::{self, Arrival};
@@ -74,6 +74,7 @@ impl Machine<'_> {
         for arrival in self.inbox.take() {
             self.pass_on(run, arrival, emit);
         }
+        reap_orphans(Some(run.child));
         let ended = wait_for(run.child, WaitIdOptions::NOWAIT)?;
         if let Some(status) = &ended {
             if !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent()) {
@@ -119,9 +120,7 @@ impl Machine<'_> {
             emit(&Event::Forwarded(signal));
         } else if inbox::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
-            // ^C, ^\ and a hang-up reach the whole group of the terminal, the command included.
-            let is_terminals = matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT);
-            if self.shares_group && from_kernel && is_terminals {
+            if self.shares_group && from_kernel && is_given_to_the_group(signal) {
                 return;
             }
             let target = match run.family.scope() {
@@ -188,6 +187,30 @@ impl Run {
             outcome: Outcome::TimedOut,
             interrupted: self.interrupted,
             left_behind: left,
+        }
+    }
+}
+
+/// Whether the terminal gives this signal to the whole group that uses it, the command included. A
+/// hang-up it tells the leader of the session alone, if there is one.
+fn is_given_to_the_group(signal: Signal) -> bool {
+    let leads_session = || getsid(None).is_ok_and(|session| session == getpid());
+    match signal {
+        Signal::INT | Signal::QUIT => true,
+        Signal::HUP => !leads_session(),
+        _ => false,
+    }
+}
+
+/// Reaps what is not `ours`: as PID 1 we are given the orphans of the whole container. One that
+/// stands behind our own child, while that may not be reaped yet, waits for it.
+pub(super) fn reap_orphans(ours: Option<Pid>) {
+    if getpid() != Pid::INIT {
+        return;
+    }
+    while let Some(orphan) = sys::some_ended_child().filter(|ended| Some(*ended) != ours) {
+        if !matches!(wait_for(orphan, WaitIdOptions::empty()), Ok(Some(_))) {
+            return;
         }
     }
 }

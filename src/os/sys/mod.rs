@@ -1,26 +1,30 @@
-//! Everything that needs `unsafe`: signal dispositions and masks, and the work between fork and
-//! exec. Nothing here decides anything.
+//! Everything that needs `unsafe`: signal dispositions and masks, and in `start` the way from here
+//! to the command. Nothing here decides anything.
 
 #![expect(
     unsafe_code,
-    reason = "the calls of this file have no safe form in std or rustix"
+    reason = "the calls of these files have no safe form in std or rustix"
 )]
+
+mod start;
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::Pid;
 
 use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
 
+pub(super) use start::{Recipe, start};
+
 /// The bytes that a handler writes for a signal: its number, and whether the kernel made it.
 pub(super) const RECORD: usize = 2;
 
-/// Whether SIGPIPE was ignored when the process started.
+/// What `sigpipe_was_ignored` tells.
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// Rust's runtime ignores SIGPIPE before `main`, and std gives every child the default. Both would
@@ -37,6 +41,11 @@ static BEFORE_MAIN: extern "C" fn() = note_sigpipe;
 
 extern "C" fn note_sigpipe() {
     SIGPIPE_WAS_IGNORED.store(is_ignored(Signal::PIPE), Ordering::Relaxed);
+}
+
+/// Whether SIGPIPE was ignored when the process started.
+fn sigpipe_was_ignored() -> bool {
+    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
 }
 
 /// Whether this signal is ignored.
@@ -128,47 +137,17 @@ pub(super) fn release_signals(held: &Mask) {
     change_mask(libc::SIG_SETMASK, held);
 }
 
-/// Has the child made ready between fork and exec: our handlers gone, signals as our caller left
-/// them, and a TERM for it should we die.
-pub(super) fn prepare_child(command: &mut Command, hooked: &[Signal], mask_at_start: &Mask) {
-    let hooked = hooked.to_vec();
-    let mask = *mask_at_start;
-    let parent = rustix::process::getpid();
-    let prepare = move || {
-        // A handler must be gone before its signal is let through, or it would run here and take
-        // the signal from the child and write it into the pipe that the child shares with us.
-        for signal in &hooked {
-            reset(*signal);
-        }
-        if SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed) {
-            // SAFETY: ignoring a signal installs no code of ours.
-            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-        }
-        #[cfg(target_os = "linux")]
-        {
-            // Where this is forbidden, the child merely outlives our death.
-            let _ = rustix::process::set_parent_process_death_signal(Some(
-                rustix::process::Signal::TERM,
-            ));
-            if rustix::process::getppid() != Some(parent) {
-                // SAFETY: we died in between; _exit is all that is left to do.
-                unsafe { libc::_exit(OWN_FAILURE.into()) };
-            }
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = (parent, OWN_FAILURE);
-        change_mask(libc::SIG_SETMASK, &mask);
-        Ok(())
-    };
-    // SAFETY: all of the above are system calls that are safe between fork and exec; nothing
-    // allocates or takes a lock.
-    unsafe { command.pre_exec(prepare) };
-}
-
 /// Gives a signal its default action.
 fn reset(signal: Signal) {
     // SAFETY: the default action is no code of ours.
     unsafe { libc::signal(signal.number(), libc::SIG_DFL) };
+}
+
+/// Ignores a signal.
+#[cfg(not(target_os = "linux"))]
+fn ignore(signal: Signal) {
+    // SAFETY: ignoring a signal is no code of ours.
+    unsafe { libc::signal(signal.number(), libc::SIG_IGN) };
 }
 
 /// Dies of this signal, without a core file of our own beside the command's. Where that has no
@@ -198,4 +177,17 @@ pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Some child that has ended and is not reaped, if any.
+pub(super) fn some_ended_child() -> Option<Pid> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the result is written to memory of its type; where nothing is written it stays zero,
+    // and a pid of zero is nobody's.
+    let pid = unsafe {
+        libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options);
+        info.assume_init().si_pid()
+    };
+    Pid::from_raw(pid)
 }

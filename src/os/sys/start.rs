@@ -1,0 +1,38 @@
+//! From here to the command.
+//!
+//! On Linux this is what `posix_spawn` does: the child shares our memory and runs on a stack of
+//! its own until it executes the command, and we stand still meanwhile. It costs the same however
+//! much memory is in use, no pipe is needed to learn of an error, and unlike `posix_spawn` it can
+//! ask for the parent-death signal and resets the handlers that are ours instead of all there may be.
+//! Elsewhere std forks.
+
+use std::ffi::CString;
+
+use super::Mask;
+use crate::signal::Signal;
+
+/// All that is needed to start a command.
+pub(in crate::os) struct Recipe<'a> {
+    /// Where the program may be, in the order in which to try; at least one.
+    pub(in crate::os) paths: &'a [CString],
+    /// The program's name and its arguments.
+    pub(in crate::os) words: &'a [CString],
+    /// The environment, an entry each.
+    pub(in crate::os) environment: &'a [CString],
+    /// Whether the command leads a process group of its own.
+    pub(in crate::os) leads_group: bool,
+    /// The signals that have a handler of ours.
+    pub(in crate::os) hooked: &'a [Signal],
+    /// The signals that were blocked when we were started.
+    pub(in crate::os) mask: &'a Mask,
+}
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub(in crate::os) use linux::start;
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+pub(in crate::os) use elsewhere::start;

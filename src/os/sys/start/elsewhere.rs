@@ -1,0 +1,75 @@
+//! As std does it, by fork.
+
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use rustix::process::Pid;
+
+use super::Recipe;
+use crate::os::sys;
+use crate::signal::Signal;
+
+/// Starts the command. All signals must be blocked meanwhile.
+///
+/// # Errors
+/// Why there is no process, or why it could not execute the command at the path that came
+/// closest.
+pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
+    let mut error = io::Error::from_raw_os_error(libc::ENOENT);
+    for path in recipe.paths {
+        match start_at(path, recipe) {
+            Ok(pid) => return Ok(pid),
+            Err(other) => match other.raw_os_error() {
+                Some(libc::EACCES) => error = other,
+                Some(libc::ENOENT | libc::ENOTDIR) if recipe.paths.len() > 1 => {}
+                _ => return Err(other),
+            },
+        }
+    }
+    Err(error)
+}
+
+fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
+    let mut command = Command::new(text(path));
+    command.env_clear();
+    for entry in recipe.environment.iter().map(|entry| entry.as_bytes()) {
+        let at = entry
+            .iter()
+            .position(|byte| *byte == b'=')
+            .unwrap_or(entry.len());
+        let value = entry.get(at + 1..).unwrap_or_default();
+        command.env(OsStr::from_bytes(&entry[..at]), OsStr::from_bytes(value));
+    }
+    if let Some((name, args)) = recipe.words.split_first() {
+        command.arg0(text(name)).args(args.iter().map(text));
+    }
+    if recipe.leads_group {
+        command.process_group(0);
+    }
+    let (hooked, mask) = (recipe.hooked.to_vec(), *recipe.mask);
+    let prepare = move || {
+        for signal in &hooked {
+            sys::reset(*signal);
+        }
+        if sys::sigpipe_was_ignored() {
+            sys::ignore(Signal::PIPE);
+        }
+        sys::release_signals(&mask);
+        Ok(())
+    };
+    // SAFETY: sigaction(2) and sigprocmask(2) are safe between fork and exec; nothing
+    // allocates or takes a lock.
+    unsafe { command.pre_exec(prepare) };
+    let child = command.spawn()?;
+    i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))
+}
+
+fn text(string: &CString) -> &OsStr {
+    OsStr::from_bytes(string.as_bytes())
+}
