@@ -9,5 +9,6 @@ mod limits;
 mod signals;
 mod streams;
 mod support;
+mod terminal;
 mod tidy;
 mod waiting;

@@ -89,6 +89,26 @@ impl Sandbox {
     }
 
     fn call(&self, mut command: Command) -> Call {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self.furnish(&mut command);
+        Call {
+            command,
+            ignored: Vec::new(),
+            dir: Arc::clone(&self.dir),
+        }
+    }
+
+    /// A command that is started here and finds what it needs.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        self.furnish(&mut command);
+        command
+    }
+
+    fn furnish(&self, command: &mut Command) {
         let program = PathBuf::from(RETRY);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let ours = [
@@ -103,15 +123,7 @@ impl Sandbox {
             .env("T", self.dir.path())
             .env("FAST", FAST)
             .env("PATH", path.expect("a path"))
-            .env_remove("RETRY_ATTEMPT")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        Call {
-            command,
-            ignored: Vec::new(),
-            dir: Arc::clone(&self.dir),
-        }
+            .env_remove("RETRY_ATTEMPT");
     }
 }
 
@@ -209,13 +221,13 @@ fn pid_of(child: &Child) -> Pid {
 }
 
 /// What a call writes, as it comes.
-struct Stream {
+pub(crate) struct Stream {
     chunks: Receiver<Vec<u8>>,
     seen: Vec<u8>,
 }
 
 impl Stream {
-    fn new(mut pipe: impl Read + Send + 'static) -> Self {
+    pub(crate) fn new(mut pipe: impl Read + Send + 'static) -> Self {
         let (tell, chunks) = channel();
         thread::spawn(move || {
             let mut buffer = vec![0; 65_536];
@@ -232,7 +244,7 @@ impl Stream {
     }
 
     /// Reads until it has seen `text`.
-    fn await_text(&mut self, text: &str) {
+    pub(crate) fn await_text(&mut self, text: &str) {
         let until = Instant::now() + HANG;
         while !String::from_utf8_lossy(&self.seen).contains(text) {
             match self
@@ -246,6 +258,11 @@ impl Stream {
                 ),
             }
         }
+    }
+
+    /// What was read until now.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.seen).into_owned()
     }
 
     /// Reads to the end.

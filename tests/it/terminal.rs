@@ -1,0 +1,284 @@
+//! On a terminal: an interactive bash in a real pty, with keys typed by the test.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::support::{Sandbox, Stream};
+
+const INTERRUPT: &str = "\x03";
+const QUIT: &str = "\x1c";
+const SUSPEND: &str = "\x1a";
+
+/// A terminal with an interactive shell in it.
+struct Terminal {
+    sandbox: Sandbox,
+    keys: File,
+    screen: Stream,
+    shell: Child,
+}
+
+impl Terminal {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&keys).expect("a terminal");
+        unlockpt(&keys).expect("a terminal");
+        let name = ptsname(&keys, Vec::new()).expect("a terminal");
+        let line = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal");
+        let clone = |line: &OwnedFd| Stdio::from(line.try_clone().expect("a descriptor"));
+        let mut command = sandbox.command("bash");
+        command.args(["--norc", "--noprofile", "--noediting", "-i"]);
+        command.envs([("PS1", ""), ("PS2", ""), ("TERM", "dumb"), ("HISTFILE", "")]);
+        command
+            .stdin(clone(&line))
+            .stdout(clone(&line))
+            .stderr(clone(&line));
+        lead_session(&mut command, line);
+        let shell = command.spawn().expect("bash starts");
+        // The command holds the terminal's line as long as it lives.
+        drop(command);
+        let keys = File::from(keys);
+        let screen = Stream::new(keys.try_clone().expect("a descriptor"));
+        let mut terminal = Self {
+            sandbox,
+            keys,
+            screen,
+            shell,
+        };
+        // What is typed is not to be taken for what is printed.
+        terminal
+            .enter("stty -echo; ulimit -c 0; echo set u''p")
+            .await_text("set up");
+        terminal
+    }
+
+    fn type_keys(&mut self, keys: &str) -> &mut Self {
+        self.keys
+            .write_all(keys.as_bytes())
+            .expect("the terminal takes keys");
+        self
+    }
+
+    fn enter(&mut self, line: &str) -> &mut Self {
+        self.type_keys(&format!("{line}\n"))
+    }
+
+    fn await_text(&mut self, text: &str) -> &mut Self {
+        self.screen.await_text(text);
+        self
+    }
+
+    /// All that was printed until now, read up to a mark of this shell's.
+    fn printed(&mut self) -> String {
+        self.enter("echo the e''nd").await_text("the end");
+        self.screen.text().replace('\r', "")
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A hang-up, as when a window is closed; and then whatever did not hear it.
+        let leader = Pid::from_child(&self.shell);
+        let _ = kill_process_group(leader, Signal::HUP);
+        let _ = kill_process_group(leader, Signal::KILL);
+        let _ = self.shell.wait();
+    }
+}
+
+/// Has the command lead a session whose terminal is this.
+fn lead_session(command: &mut Command, line: OwnedFd) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        rustix::process::ioctl_tiocsctty(&line)?;
+        Ok(())
+    };
+    #[expect(unsafe_code, reason = "there is no safe form of pre_exec")]
+    // SAFETY: setsid(2) and ioctl(2) are safe between fork and exec.
+    unsafe {
+        command.pre_exec(prepare)
+    };
+}
+
+#[test]
+fn an_interrupt_key_reaches_the_command_once_and_it_is_not_run_again() {
+    let mut terminal = Terminal::new();
+    let script = "n=0; trap 'n=$((n+1))' INT; echo rea''dy; while [ $n = 0 ]; do sleep 0.05; done; sleep 0.5; echo ints=$n; exit 9";
+    terminal.enter(&format!(
+        "retry $FAST -- bash -c \"{}\"; echo rc=$?",
+        script.replace('$', "\\$")
+    ));
+    terminal
+        .await_text("ready")
+        .type_keys(INTERRUPT)
+        .await_text("rc=");
+    let printed = terminal.printed();
+    assert!(
+        printed.contains("ints=1\n") && printed.contains("rc=9\n"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches("ready").count(), 1, "{printed}");
+}
+
+/// A loop in a script around `retry` with these options, which the key that is typed now must end.
+#[track_caller]
+fn interrupt_ends_a_loop(options: &str, command: &str, ready: &str) {
+    let mut terminal = Terminal::new();
+    let script = format!("for i in 1 2 3; do retry {options} -- {command}; echo it; done");
+    fs::write(terminal.sandbox.path("loop"), script).expect("a script");
+    terminal
+        .enter("bash loop")
+        .await_text(ready)
+        .type_keys(INTERRUPT);
+    // The shell gives up a line in which something was interrupted, so this is one of its own.
+    terminal.enter("echo rc=$?").await_text("rc=130");
+    assert!(!terminal.printed().contains("it\n"));
+}
+
+#[test]
+fn an_interrupt_key_ends_the_loop_that_we_stand_in() {
+    interrupt_ends_a_loop("$FAST", "sh -c 'echo ready; exec sleep 30'", "ready");
+}
+
+#[test]
+fn an_interrupt_key_during_a_delay_ends_the_loop_that_we_stand_in() {
+    interrupt_ends_a_loop(
+        "--base 30s --cap 30s --jitter none",
+        "false",
+        "next in 30.0s",
+    );
+}
+
+#[test]
+fn a_suspend_key_stops_the_job_and_it_goes_on_in_the_foreground() {
+    let mut terminal = Terminal::new();
+    terminal.enter("retry $FAST -- sh -c 'echo rea''dy; sleep 1; echo do''ne'; echo rc=$?");
+    terminal
+        .await_text("ready")
+        .type_keys(SUSPEND)
+        .await_text("rc=148");
+    terminal
+        .enter("jobs; fg; echo then=$?")
+        .await_text("then=0");
+    let printed = terminal.printed();
+    assert!(
+        printed.contains("Stopped") && printed.contains("done\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_job_in_the_background_that_reads_the_terminal_stops_and_reads_in_the_foreground() {
+    let mut terminal = Terminal::new();
+    terminal
+        .enter("set -b; retry $FAST -- head -n1 &")
+        .await_text("Stopped");
+    terminal
+        .enter("fg; echo rc=$?")
+        .await_text("retry $FAST")
+        .enter("hello")
+        .await_text("rc=0");
+    let printed = terminal.printed();
+    assert!(
+        printed.contains("hello\n") && !printed.contains("failed"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_quit_key_ends_the_command_and_it_is_not_run_again() {
+    let mut terminal = Terminal::new();
+    terminal.enter("retry $FAST -- sh -c 'echo rea''dy; exec sleep 30'; echo rc=$?");
+    terminal
+        .await_text("ready")
+        .type_keys(QUIT)
+        .await_text("rc=131");
+    assert_eq!(terminal.printed().matches("ready").count(), 1);
+}
+
+#[test]
+fn a_time_limit_on_a_terminal_ends_the_command_and_its_descendants() {
+    let mut terminal = Terminal::new();
+    let script = "sleep 51 & echo $! >one; sh -c 'sleep 51; :' & sleep 51; :";
+    fs::write(terminal.sandbox.path("script"), script).expect("a script");
+    terminal
+        .enter("retry -a 1 --timeout 500ms -k 500ms -- sh script; echo rc=$?")
+        .await_text("rc=124");
+    // A zombie whose new parent is slow to take it away has ended all the same.
+    terminal
+        .enter("ps -o stat= -p $(cat one) | grep -v Z || echo go''ne")
+        .await_text("gone");
+}
+
+#[test]
+fn a_command_with_a_time_limit_may_read_the_terminal() {
+    let mut terminal = Terminal::new();
+    terminal.enter(
+        "sh -c 'retry -a 1 --timeout 20s -- sh -c \"echo rea\"\"dy; head -n1\"; echo rc=$?'",
+    );
+    terminal
+        .await_text("ready")
+        .enter("hello")
+        .await_text("rc=0");
+    assert!(terminal.printed().contains("hello\n"));
+}
+
+#[test]
+fn a_password_prompt_may_read_the_terminal_although_stdin_is_a_file() {
+    let mut terminal = Terminal::new();
+    terminal.enter("retry -a 1 --timeout 20s -- sh -c 'echo rea''dy; read x </dev/tty; echo got:$x' </dev/null");
+    terminal
+        .await_text("ready")
+        .enter("abc")
+        .await_text("got:abc");
+}
+
+#[test]
+fn a_time_limit_leaves_the_rest_of_the_pipeline_alone() {
+    let mut terminal = Terminal::new();
+    terminal.enter("retry -a 1 --timeout 300ms -- sleep 30 | (sleep 1; echo RI''GHT); echo status=${PIPESTATUS[*]}");
+    terminal.await_text("status=124 0");
+    assert!(terminal.printed().contains("RIGHT\n"));
+}
+
+#[test]
+fn on_a_terminal_the_command_stays_in_our_group() {
+    let mut terminal = Terminal::new();
+    terminal
+        .enter("retry -a 1 -- sh -c 'echo groups: $(ps -o pgid= -p $$) $(ps -o pgid= -p $PPID).'");
+    terminal.await_text("groups: ");
+    let printed = terminal.printed();
+    let groups = printed
+        .split("groups: ")
+        .nth(1)
+        .and_then(|rest| rest.split('.').next());
+    let groups: Vec<&str> = groups.expect("two groups").split(' ').collect();
+    assert!(groups.len() == 2 && groups[0] == groups[1], "{printed}");
+}
+
+#[test]
+fn the_command_sees_the_terminal() {
+    let mut terminal = Terminal::new();
+    terminal
+        .enter("retry -a 1 -- sh -c 'test -t 0 -a -t 1 -a -t 2'; echo rc=$?")
+        .await_text("rc=0");
+}
+
+#[test]
+fn on_a_terminal_lines_carry_no_process_id() {
+    let mut terminal = Terminal::new();
+    terminal
+        .enter("retry $FAST -a 2 -- false; echo rc=$?")
+        .await_text("rc=1");
+    assert!(
+        terminal
+            .printed()
+            .contains("\nretry: false: attempt 1/2 failed: exit 1 after ")
+    );
+}
