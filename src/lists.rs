@@ -68,7 +68,7 @@ impl StatusSet {
             _ => {
                 let signal = Signal::from_name(item).ok_or_else(|| {
                     format!(
-                        "'{item}' is no exit code, signal name or one of the words any, signal, timeout, spawn"
+                        "'{item}' is not an exit code, a signal name or one of the words any, signal, timeout, spawn"
                     )
                 })?;
                 self.add_death(signal);
@@ -87,7 +87,7 @@ impl StatusSet {
                 .all(|byte| byte.is_ascii_digit())
                 .then(|| digits.parse::<u8>().ok())
                 .flatten()
-                .ok_or_else(|| format!("'{item}' is no exit code or range; codes go from 0 to 255"))
+                .ok_or_else(|| format!("'{item}' is not an exit code from 0 to 255 or a range; write them like 1,5-9"))
         };
         match item.split_once('-') {
             None => {

@@ -114,6 +114,18 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// What it is called in a sentence about rules.
+    pub(crate) fn noun(&self) -> String {
+        match self {
+            Self::Exited(code) => format!("exit {code}"),
+            Self::Killed(signal) => format!("death by {signal}"),
+            Self::TimedOut => "a time-out".into(),
+            Self::NotStarted(_) => "a failed start".into(),
+        }
+    }
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -43,7 +43,10 @@ pub(crate) fn duration(nanos: u128) -> Duration {
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if text == "inf" {
-        return Err("'inf' is only for --attempts and for the limits that may be absent".into());
+        return Err(
+            "inf is only for --attempts, --deadline and --timeout; write a long time like 1000d"
+                .into(),
+        );
     }
     let mut rest = text;
     let mut total: u128 = 0;
@@ -75,7 +78,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 fn duration_advice(text: &str) -> String {
-    let advice = "write it like 500ms, 1.5s, 1m 30s or 2h; the units are ns us ms s m h d w";
+    let advice = "write it like 500ms, 1.5s, 1m30s or 2h; the units are ns us ms s m h d w";
     if text.contains(',') {
         format!("the decimal point is '.'; {advice}")
     } else if text.starts_with('-') {
@@ -97,7 +100,8 @@ pub(crate) fn parse_limit(text: &str) -> Result<Limit, String> {
     if text.trim() == "inf" {
         return Ok(Limit(None));
     }
-    parse_duration(text).map(|limit| Limit(Some(limit).filter(|limit| !limit.is_zero())))
+    let limit = parse_duration(text).map_err(|why| why + "; 0 or inf means no limit")?;
+    Ok(Limit(Some(limit).filter(|limit| !limit.is_zero())))
 }
 
 /// A duration as people read it: whole milliseconds below a second, three significant digits below

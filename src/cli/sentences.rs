@@ -6,29 +6,54 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::plain::escaped;
 
-/// Options that other retry commands have with other meanings, and what to write instead. They stay
-/// undefined, so that a script written for one of those fails loudly.
+/// Options that other retry commands have, some with other meanings, and what to write instead. They
+/// stay undefined, so that a script written for one of those fails loudly.
 const FOREIGN: &[(&[&str], &str)] = &[
     (
         &["-t"],
         "for the number of runs use --attempts N, for the time of one --timeout DUR",
     ),
     (
-        &["-n", "--times", "--tries"],
+        &["-n", "--times", "--tries", "--count", "--limit"],
         "for the number of runs use --attempts N",
     ),
     (
-        &["-d", "-s", "--delay", "--sleep"],
+        &["-r", "--retries", "--retry", "--max-retries"],
+        "for the number of runs use --attempts N, which counts the first one too",
+    ),
+    (
+        &["--forever", "--infinite"],
+        "for runs without end use --attempts inf",
+    ),
+    (
+        &[
+            "-d",
+            "-s",
+            "--delay",
+            "--sleep",
+            "-i",
+            "--interval",
+            "-w",
+            "--wait",
+            "--initial-delay",
+        ],
         "for the delay use --base DUR, with --backoff constant --jitter none if it is to stay the same",
     ),
     (
-        &["-m", "--max-time"],
+        &["-m", "--max-time", "--max-elapsed", "--max-elapsed-time"],
         "for the time of everything use --deadline DUR, of one attempt --timeout DUR, of a delay --cap DUR",
     ),
-    (&["--max-delay"], "for the longest delay use --cap DUR"),
+    (
+        &["--max-delay", "--max-wait"],
+        "for the longest delay use --cap DUR",
+    ),
+    (
+        &["--multiplier", "--exponent"],
+        "for the growth of the delays use --factor F",
+    ),
     (&["-j"], "for the random part of a delay use --jitter"),
     (
-        &["--until", "--while"],
+        &["--until", "--while", "-u", "-c"],
         "name the statuses that count with --retry-on, --stop-on or --success-on LIST",
     ),
 ];
@@ -41,7 +66,9 @@ pub(super) fn of(error: &clap::Error) -> String {
         _ => String::new(),
     };
     let option = context(ContextKind::InvalidArg);
-    let option = option.split([' ', '=']).next().unwrap_or_default();
+    // Cut off the name of the value, or the value that was given.
+    let option = option.split(' ').next().unwrap_or_default();
+    let option = option.split_once('=').map_or(option, |(name, _)| name);
     let value = context(ContextKind::InvalidValue);
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(option, &context(ContextKind::SuggestedArg)),
@@ -51,7 +78,7 @@ pub(super) fn of(error: &clap::Error) -> String {
             format!("{option} '{value}': {}", escaped(OsStr::new(&why)))
         }
         ErrorKind::InvalidValue if value.is_empty() => {
-            format!("{option} has no value; write one behind it")
+            format!("{option} has no value; write one after it")
         }
         ErrorKind::InvalidValue => {
             format!(
@@ -78,18 +105,10 @@ fn unknown(option: &str, suggested: &str) -> String {
         .iter()
         .find(|(names, _)| names.contains(&option))
         .map(|(_, hint)| *hint);
-    let is_number = option
-        .strip_prefix('-')
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     match (hint, suggested) {
-        _ if is_number => format!(
-            "{option} is no option, and no value may be negative; for a number of attempts use --attempts N"
-        ),
-        (Some(hint), _) => format!(
-            "{option} is not an option here, because other retry commands use it for different things; {hint}"
-        ),
+        (Some(hint), _) => format!("there is no option {option} here; {hint}"),
         (None, "") => format!(
-            "there is no option {option}; see 'retry --help', or write -- before the command if it is part of that"
+            "there is no option {option}; see 'retry -h', or write -- before the command if it is part of that"
         ),
         (None, suggested) => format!("there is no option {option}; did you mean {suggested}?"),
     }

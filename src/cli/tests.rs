@@ -3,6 +3,8 @@ use std::os::unix::ffi::OsStringExt as _;
 use proptest::prelude::Strategy as _;
 
 use super::*;
+use crate::backoff::Jitter;
+use crate::numbers::Attempts;
 
 fn words(line: &str) -> Vec<OsString> {
     std::iter::once("retry")
@@ -135,16 +137,16 @@ fn a_signal_may_be_a_name_or_a_number() {
 
 #[test]
 fn each_invalid_value_has_its_own_sentence() {
-    let duration = "write it like 500ms, 1.5s, 1m 30s or 2h; the units are ns us ms s m h d w";
+    let duration = "write it like 500ms, 1.5s, 1m30s or 2h; the units are ns us ms s m h d w";
     refused("--base xyz true", &format!("--base 'xyz': {duration}"));
     refused("--cap 5M true", &format!("--cap '5M': {duration}"));
     refused(
         "--timeout xyz true",
-        &format!("--timeout 'xyz': {duration}"),
+        &format!("--timeout 'xyz': {duration}; 0 or inf means no limit"),
     );
     refused(
         "--deadline 1e3s true",
-        &format!("--deadline '1e3s': {duration}"),
+        &format!("--deadline '1e3s': {duration}; 0 or inf means no limit"),
     );
     refused(
         "--reserve nan true",
@@ -161,7 +163,7 @@ fn each_invalid_value_has_its_own_sentence() {
     );
     refused(
         "--cap inf true",
-        "--cap 'inf': 'inf' is only for --attempts and for the limits that may be absent",
+        "--cap 'inf': inf is only for --attempts, --deadline and --timeout; write a long time like 1000d",
     );
     refused(
         "--attempts 0 true",
@@ -193,7 +195,7 @@ fn each_invalid_value_has_its_own_sentence() {
     );
     refused(
         "--seed -1 true",
-        "-1 is no option, and no value may be negative; for a number of attempts use --attempts N",
+        "--seed '-1': write a whole number from 0 to 18446744073709551615",
     );
     refused(
         "--seed x true",
@@ -209,7 +211,7 @@ fn each_invalid_value_has_its_own_sentence() {
     );
     refused(
         "--retry-on 256 true",
-        "--retry-on '256': '256' is no exit code or range; codes go from 0 to 255",
+        "--retry-on '256': '256' is not an exit code from 0 to 255 or a range; write them like 1,5-9",
     );
     refused(
         "--retry-on 9-5 true",
@@ -225,7 +227,7 @@ fn each_invalid_value_has_its_own_sentence() {
     );
     refused(
         "--success-on foo true",
-        "--success-on 'foo': 'foo' is no exit code, signal name or one of the words any, signal, timeout, spawn",
+        "--success-on 'foo': 'foo' is not an exit code, a signal name or one of the words any, signal, timeout, spawn",
     );
 }
 
@@ -272,8 +274,7 @@ fn each_invalid_combination_has_its_own_sentence() {
 
 #[test]
 fn a_call_without_a_command_says_what_to_write() {
-    let sentence =
-        "there is no command to run; write it behind the options, as in 'retry -- curl -fsS URL'";
+    let sentence = "there is no command to run; write it after the options, as in 'retry curl -fsS URL', or see 'retry -h'";
     for line in ["", "--", "-a 3", "-a 3 --"] {
         refused(line, sentence);
     }
@@ -296,18 +297,22 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
         ("--while", "--retry-on"),
         ("--max-time", "--deadline"),
         ("--max-delay", "--cap"),
+        ("--retries", "the first one too"),
+        ("--interval", "--base"),
+        ("--forever", "--attempts inf"),
+        ("--multiplier", "--factor"),
     ] {
         for line in [format!("{option} 5 true"), format!("{option}=5 true")] {
             let error = parse(words(&line)).expect_err(&line).to_string();
             assert!(
-                error.starts_with(&format!("{option} is not an option here")),
+                error.starts_with(&format!("there is no option {option} here; ")),
                 "{error}"
             );
             assert!(error.contains(hint), "{error}");
         }
     }
     let error = parse(words("-t5 true")).expect_err("-t5").to_string();
-    assert!(error.starts_with("-t is not an option here"), "{error}");
+    assert!(error.starts_with("there is no option -t here; "), "{error}");
 }
 
 #[test]
@@ -318,13 +323,13 @@ fn an_unknown_option_is_refused_and_the_likely_one_named() {
     );
     refused(
         "--bogus true",
-        "there is no option --bogus; see 'retry --help', or write -- before the command if it is part of that",
+        "there is no option --bogus; see 'retry -h', or write -- before the command if it is part of that",
     );
     refused(
         "--quiet=5 true",
         "--quiet takes no value, but is given '5'; leave that out",
     );
-    refused("--base", "--base has no value; write one behind it");
+    refused("--base", "--base has no value; write one after it");
 }
 
 #[test]

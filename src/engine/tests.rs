@@ -390,7 +390,7 @@ fn a_time_out_that_no_list_names_says_which_word_to_add() {
         vec![hangs()],
         str![[r#"
    0ms  attempt 1/5 starts
- 1.00s  attempt 1/5 failed: timed out after 1.00s; giving up after 1.00s: not retryable: a time-out is not in --retry-on 1-255; add the word timeout to retry it
+ 1.00s  attempt 1/5 failed: timed out after 1.00s; giving up after 1.00s: not retryable: a time-out is not in --retry-on 1-255; add timeout to retry it
 exit 124
 
 "#]],
@@ -449,7 +449,7 @@ fn what_the_user_or_a_closed_pipe_ended_is_not_retried() {
         let lines = transcript("", Rehearsal::new(vec![dies_of(name)]));
         assert!(
             lines.contains(&format!(
-                "killed by {status} is retried only if --retry-on names it"
+                "death by {status} is retried only if --retry-on names it"
             )),
             "{lines}"
         );
@@ -469,7 +469,7 @@ fn a_command_that_does_not_exist_is_tried_once_whatever_the_lists_say() {
         vec![cannot_start(FaultClass::NotFound)],
         str![[r#"
    0ms  attempt 1/5 starts
-   0ms  cannot run: for a test (a shell function or alias cannot be run; try: export -f cmd; retry -- bash -c cmd)
+   0ms  cannot run: for a test (if it is a shell function: export -f cmd; retry -- bash -c cmd)
 exit 127
 
 "#]],
@@ -499,7 +499,7 @@ fn a_start_fault_that_no_list_names_says_which_word_to_add() {
         vec![cannot_start(FaultClass::Shortage)],
         str![[r#"
    0ms  attempt 1/5 starts
-   0ms  attempt 1/5 failed: cannot run: for a test; giving up after 0ms: not retryable: a failed start is not in --retry-on 125; add the word spawn to retry it
+   0ms  attempt 1/5 failed: cannot run: for a test; giving up after 0ms: not retryable: a failed start is not in --retry-on 125; add spawn to retry it
 exit 125
 
 "#]],

@@ -5,6 +5,8 @@ use std::os::fd::AsFd as _;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::sys;
+
 /// How long a line waits for a reader of stderr that does not read. Long enough for one that is
 /// merely slow; and no deadline is missed by much because of one that has stopped.
 const PATIENCE: Timespec = Timespec {
@@ -39,6 +41,9 @@ pub(crate) fn write_once(line: &str) {
 /// # Errors
 /// When not all of it could be written.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    if sys::stdout_was_closed() {
+        return Err(rustix::io::Errno::BADF.into());
+    }
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()

@@ -9,7 +9,8 @@ use crate::job::{Job, Verbosity};
 use crate::lists::StatusList;
 use crate::plain;
 use crate::policy::{Decision, Policy, Reason};
-use crate::status::{FaultClass, Outcome};
+use crate::report::hint;
+use crate::status::Outcome;
 use crate::units::Shown;
 
 /// What every line begins with; with the process id where lines of several runs may mix.
@@ -106,7 +107,12 @@ impl<'a> Text<'a> {
         let mut said = format!("succeeded on attempt {attempt}/{of} after {}", Shown(total));
         if let (true, Some(list)) = (by_rule, &self.policy.success_on) {
             // Writing to a string cannot fail.
-            let _ = write!(said, ": {outcome} is in --success-on {}", list.written);
+            let _ = write!(
+                said,
+                ": {} is in --success-on {}",
+                outcome.noun(),
+                list.written
+            );
         }
         said
     }
@@ -132,7 +138,9 @@ impl<'a> Text<'a> {
     ) -> String {
         let because = match reason {
             Reason::Attempts => None,
-            Reason::NeverStarts => return format!("{outcome}{}", self.start_hint(outcome)),
+            Reason::NeverStarts => {
+                return format!("{outcome}{}", hint::of(outcome, self.program, &self.name));
+            }
             Reason::Signal(signal) => {
                 let of = self.policy.attempts;
                 let took = Shown(took);
@@ -143,13 +151,16 @@ impl<'a> Text<'a> {
             Reason::LeftBehind(pid) => Some(format!(
                 "process {pid} could not be ended and is left behind, so no attempt may start beside it"
             )),
-            Reason::AskedFor => Some(format!(
-                "not retryable: {outcome} is retried only if --retry-on names it"
-            )),
-            Reason::StopOn => Some(format!(
-                "not retryable: {outcome} is in --stop-on{}",
-                list(self.policy.stop_on.as_ref())
-            )),
+            Reason::AskedFor => {
+                let noun = outcome.noun();
+                Some(format!(
+                    "not retryable: {noun} is retried only if --retry-on names it"
+                ))
+            }
+            Reason::StopOn => {
+                let (noun, listed) = (outcome.noun(), list(self.policy.stop_on.as_ref()));
+                Some(format!("not retryable: {noun} is in --stop-on{listed}"))
+            }
             Reason::NotInRetryOn => Some(self.not_listed(outcome)),
             Reason::Deadline { delay } => Some(self.deadline(*delay, total)),
         };
@@ -163,18 +174,16 @@ impl<'a> Text<'a> {
     }
 
     fn not_listed(&self, outcome: &Outcome) -> String {
-        let listed = list(self.policy.retry_on.as_ref());
-        match outcome {
-            Outcome::Exited(_) | Outcome::Killed(_) => {
-                format!("not retryable: {outcome} is not in --retry-on{listed}")
-            }
-            Outcome::TimedOut => format!(
-                "not retryable: a time-out is not in --retry-on{listed}; add the word timeout to retry it"
-            ),
-            Outcome::NotStarted(_) => format!(
-                "not retryable: a failed start is not in --retry-on{listed}; add the word spawn to retry it"
-            ),
-        }
+        let (noun, listed) = (outcome.noun(), list(self.policy.retry_on.as_ref()));
+        // These are never meant by a range, so that the list may seem to hold them.
+        let word = match outcome {
+            Outcome::TimedOut => Some("timeout".to_owned()),
+            Outcome::NotStarted(_) => Some("spawn".to_owned()),
+            Outcome::Killed(signal) if signal.is_asked_for() => Some(signal.to_string()),
+            Outcome::Exited(_) | Outcome::Killed(_) => None,
+        };
+        let remedy = word.map_or_else(String::new, |word| format!("; add {word} to retry it"));
+        format!("not retryable: {noun} is not in --retry-on{listed}{remedy}")
     }
 
     fn deadline(&self, delay: Duration, total: Duration) -> String {
@@ -191,30 +200,6 @@ impl<'a> Text<'a> {
             let (reserve, deadline) = (Shown(reserve), Shown(deadline));
             format!(
                 "a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}"
-            )
-        }
-    }
-
-    /// What the user may have meant by a command that does not exist.
-    fn start_hint(&self, outcome: &Outcome) -> String {
-        let word = self.program.as_encoded_bytes();
-        match outcome {
-            Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
-            _ => return String::new(),
-        }
-        if word.iter().any(u8::is_ascii_whitespace) {
-            " (one word with spaces; to run it as a script: retry -- sh -c '…')".into()
-        } else if !word.is_empty() && word.iter().all(u8::is_ascii_digit) {
-            format!(
-                " (for a number of attempts: retry --attempts {} -- …)",
-                self.name
-            )
-        } else if word.contains(&b'/') || word.is_empty() {
-            String::new()
-        } else {
-            let name = &self.name;
-            format!(
-                " (a shell function or alias cannot be run; try: export -f {name}; retry -- bash -c {name})"
             )
         }
     }

@@ -33,7 +33,7 @@ fn a_command_line_in_one_word_is_not_split_and_gets_a_hint() {
     assert_eq!(done.said().len(), 1, "{done:?}");
     assert!(
         done.stderr
-            .contains("one word with spaces; to run it as a script: retry -- sh -c"),
+            .contains("one word with spaces; to run a script: retry -- sh -c"),
         "{done:?}"
     );
 }
@@ -243,7 +243,7 @@ fn a_time_out_that_retry_on_does_not_list_ends_the_run_and_the_line_says_which_w
             .retry(&format!("{options} -- sleep 30"))
             .run();
         done.exits(124).took_less_than(AT_ONCE).says(&[&format!(
-            "sleep: attempt 1/3 failed: timed out after …; giving up after …: not retryable: a time-out is not in --retry-on {list}; add the word timeout to retry it"
+            "sleep: attempt 1/3 failed: timed out after …; giving up after …: not retryable: a time-out is not in --retry-on {list}; add timeout to retry it"
         )]);
     }
 }

@@ -30,7 +30,7 @@ fn the_short_help_is_one_line_an_option_under_its_heading() {
         let lines: Vec<&str> = help.lines().filter(|line| names(line, &long)).collect();
         assert_eq!(lines.len(), 1, "{long} in:\n{help}");
         assert!(
-            lines[0].len() <= 100 && !lines[0].trim_end().ends_with(&long),
+            lines[0].len() <= 80 && !lines[0].trim_end().ends_with(&long),
             "{}",
             lines[0]
         );

@@ -65,6 +65,15 @@ fn streams_that_are_all_closed_change_nothing() {
 }
 
 #[test]
+fn a_command_that_cannot_write_to_a_closed_stdout_fails_as_without_us() {
+    let done = Sandbox::new()
+        .bash("retry -a 1 -- sh -c 'echo x' >&-; echo $?; retry -a 1 -- sh -c 'echo x >&2; exit' 2>&-; echo $?; retry -h >&-; echo $?")
+        .run();
+    assert_eq!(done.stdout.lines().last(), Some("125"), "{done:?}");
+    assert!(!done.stdout.lines().any(|code| code == "0"), "{done:?}");
+}
+
+#[test]
 fn a_working_directory_that_is_gone_changes_nothing() {
     let done = Sandbox::new()
         .bash("mkdir d; cd d; rmdir ../d; retry -a 1 -- sh -c 'exit 8'; echo $?")

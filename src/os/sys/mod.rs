@@ -27,8 +27,12 @@ pub(super) const RECORD: usize = 2;
 /// What `sigpipe_was_ignored` tells.
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// Rust's runtime ignores SIGPIPE before `main`, and std gives every child the default. Both would
-/// hide what our caller chose, so it is looked at before the runtime starts.
+/// Whether stdout and stderr were closed when the process started.
+static OUTPUT_WAS_CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+/// Rust's runtime ignores SIGPIPE before `main`, and opens /dev/null where a standard stream is
+/// closed. Both would hide from the command what our caller chose, so it is looked at before the
+/// runtime starts.
 // SAFETY: the section holds pointers to functions that take nothing, or the arguments of `main`,
 // and return nothing; this one needs no part of the runtime.
 #[used]
@@ -37,10 +41,31 @@ static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
     unsafe(link_section = "__DATA,__mod_init_func")
 )]
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-static BEFORE_MAIN: extern "C" fn() = note_sigpipe;
+static BEFORE_MAIN: extern "C" fn() = look_before_main;
 
-extern "C" fn note_sigpipe() {
+extern "C" fn look_before_main() {
     SIGPIPE_WAS_IGNORED.store(is_ignored(Signal::PIPE), Ordering::Relaxed);
+    for (was_closed, number) in OUTPUT_WAS_CLOSED.iter().zip(libc::STDOUT_FILENO..) {
+        // SAFETY: fcntl may be asked about any number.
+        let is_closed = unsafe { libc::fcntl(number, libc::F_GETFD) } == -1;
+        was_closed.store(is_closed, Ordering::Relaxed);
+    }
+}
+
+/// Whether stdout was closed when the process started.
+pub(super) fn stdout_was_closed() -> bool {
+    OUTPUT_WAS_CLOSED[0].load(Ordering::Relaxed)
+}
+
+/// Closes stdout and stderr again where they were closed at the start, in the command's process.
+/// Its writes must fail as they would without us. A stdin that was closed stays /dev/null.
+fn close_what_was_closed() {
+    for (was_closed, number) in OUTPUT_WAS_CLOSED.iter().zip(libc::STDOUT_FILENO..) {
+        if was_closed.load(Ordering::Relaxed) {
+            // SAFETY: nothing of the command's process uses the number before it executes.
+            unsafe { libc::close(number) };
+        }
+    }
 }
 
 /// Whether SIGPIPE was ignored when the process started.

@@ -57,10 +57,11 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
         if sys::sigpipe_was_ignored() {
             sys::ignore(Signal::PIPE);
         }
+        sys::close_what_was_closed();
         sys::release_signals(&mask);
         Ok(())
     };
-    // SAFETY: sigaction(2) and sigprocmask(2) are safe between fork and exec; nothing
+    // SAFETY: sigaction(2), close(2) and sigprocmask(2) are safe between fork and exec; nothing
     // allocates or takes a lock.
     unsafe { command.pre_exec(prepare) };
     let child = command.spawn()?;

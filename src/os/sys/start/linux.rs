@@ -105,6 +105,7 @@ fn prepare(child: &Child<'_>) {
     if !sys::sigpipe_was_ignored() {
         sys::reset(Signal::PIPE);
     }
+    sys::close_what_was_closed();
     if child.recipe.leads_group {
         // A new process can always lead a group of its own.
         let _ = setpgid(None, None);

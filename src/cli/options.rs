@@ -1,0 +1,282 @@
+//! The options as typed. This is their one definition: parser, help, man page and completions are
+//! made from it.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Parser, ValueEnum, ValueHint};
+
+use super::values::{parse_jitter, parse_list, parse_seed, parse_signal};
+use crate::backoff::Jitter;
+use crate::lists::StatusList;
+use crate::numbers::{Attempts, Factor};
+use crate::signal::Signal;
+use crate::units::{Limit, parse_duration, parse_limit};
+
+/// Run COMMAND again until it succeeds, with jittered exponential backoff.
+///
+/// COMMAND is executed directly, not through a shell. An attempt is one run of it; a retry is an
+/// attempt after a failed one, so `--attempts 4` is one first attempt and at most three retries.
+/// Every failure is retried, unless a list says otherwise, except a command that cannot be executed
+/// and death by SIGINT, SIGQUIT or SIGPIPE. Of an option given twice, the last one counts.
+#[derive(Debug, Parser)]
+#[command(
+    name = "retry",
+    version,
+    override_usage = "retry [OPTIONS] [--] COMMAND [ARG]...",
+    args_override_self = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    max_term_width = 100,
+    after_help = SHORT_NOTES,
+    after_long_help = LONG_NOTES,
+)]
+pub(super) struct Cli {
+    /// The command to run, and its arguments
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, hide = true)]
+    #[arg(value_hint = ValueHint::CommandWithArguments)]
+    pub(super) command: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(super) backoff: BackoffOptions,
+
+    #[command(flatten)]
+    pub(super) limits: LimitOptions,
+
+    #[command(flatten)]
+    pub(super) counts: CountOptions,
+
+    #[command(flatten)]
+    pub(super) reports: ReportOptions,
+
+    #[command(flatten)]
+    pub(super) policy: PolicyOptions,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Backoff")]
+pub(super) struct BackoffOptions {
+    /// Delay before the first retry [default: 1s]
+    ///
+    /// It is the first of the growing delays that jitter is applied to. 0 means no delays at all.
+    #[arg(
+        long,
+        value_name = "DUR",
+        default_value = "1s",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
+    pub(super) base: Duration,
+
+    /// Longest delay, jitter included [default: 30s, or base]
+    ///
+    /// No computed delay is ever longer. Without --cap it is 30s, or the base if that is longer.
+    #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub(super) cap: Option<Duration>,
+
+    /// exponential, linear or constant [default: exponential]
+    ///
+    /// How the delays grow. The n-th one is base·factor^(n-1), base·n, or base, before jitter; never
+    /// more than the cap.
+    #[arg(long, value_name = "CURVE", default_value = "exponential")]
+    #[arg(
+        hide_default_value = true,
+        hide_possible_values = true,
+        allow_hyphen_values = true
+    )]
+    pub(super) backoff: CurveName,
+
+    /// Growth of exponential delays, 1 or more [default: 2]
+    ///
+    /// An error with linear or constant delays.
+    #[arg(long, value_name = "F", value_parser = Factor::parse, allow_hyphen_values = true)]
+    pub(super) factor: Option<Factor>,
+
+    /// none, full, equal, decorrelated, or 20% [default: full]
+    ///
+    /// Which part of a delay is random. With c for the delay before jitter, it is drawn evenly from
+    /// a range: none: c itself; full: 0 to c; equal: c/2 to c; a share P, as 20% or 0.2: c·(1-P) to
+    /// c·(1+P), cut at the cap; decorrelated: base to three times the previous delay (at first, the
+    /// base), cut at the cap. Keep full where many callers may fail together: they will not come
+    /// back together. (A crontab ends a line at %: write 0.2.)
+    #[arg(
+        long,
+        value_name = "JITTER",
+        default_value = "full",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = parse_jitter, allow_hyphen_values = true)]
+    pub(super) jitter: Jitter,
+
+    /// Draw the same delays each time
+    #[arg(long, value_name = "N", value_parser = parse_seed, allow_hyphen_values = true)]
+    pub(super) seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitOptions {
+    /// Runs in total, the first one too, or inf [default: 5]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value = "5",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = Attempts::parse, allow_hyphen_values = true)]
+    pub(super) attempts: Attempts,
+
+    /// Time for everything: attempts and delays
+    ///
+    /// Without it, or with 0 or inf, there is no limit. When it is over the running attempt is
+    /// ended, as by --timeout, and the exit status is 124. When the next delay does not fit, retry
+    /// gives up at once instead of waiting in vain.
+    #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
+    pub(super) deadline: Option<Limit>,
+
+    /// Time for one attempt
+    ///
+    /// Without it, or with 0 or inf, there is no limit. An attempt that takes longer is ended (see
+    /// --signal and --kill-after), with all processes of its group, and counts as failed. The next
+    /// attempt starts when all of them are gone.
+    #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
+    pub(super) timeout: Option<Limit>,
+
+    /// Start no retry with less than this before the deadline
+    #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub(super) reserve: Option<Duration>,
+
+    /// What a time limit sends first [default: TERM]
+    #[arg(
+        long,
+        value_name = "SIG",
+        default_value = "TERM",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = parse_signal, allow_hyphen_values = true)]
+    pub(super) signal: Signal,
+
+    /// Time from that signal to KILL [default: 5s]
+    ///
+    /// KILL goes to whatever is left of the attempt then. 0 sends it at once after the signal.
+    #[arg(
+        short,
+        long,
+        value_name = "DUR",
+        default_value = "5s",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
+    pub(super) kill_after: Duration,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What counts")]
+#[expect(clippy::struct_field_names, reason = "the options are called so")]
+pub(super) struct CountOptions {
+    /// Retry only these endings
+    ///
+    /// LIST holds exit codes and ranges (1,5-9,75), signal names (KILL, SIGTERM), and the words any
+    /// (1-255), signal, timeout, spawn, with commas between them. 129-192 also mean death by that
+    /// signal, but INT, QUIT and PIPE only if named or given singly. A time-out is meant by the word
+    /// timeout alone.
+    #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
+    pub(super) retry_on: Option<StatusList>,
+
+    /// Never retry these endings; wins over --retry-on
+    #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
+    pub(super) stop_on: Option<StatusList>,
+
+    /// Take these endings for success, as exit 0 is
+    ///
+    /// retry then exits 0.
+    #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
+    pub(super) success_on: Option<StatusList>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reports")]
+pub(super) struct ReportOptions {
+    /// Say nothing on stderr
+    ///
+    /// A wrong call is complained of all the same. Of -q and -v the last one counts.
+    #[arg(short, long, overrides_with = "verbose")]
+    pub(super) quiet: bool,
+
+    /// Say every step on stderr
+    ///
+    /// Each start of an attempt, a success at first, signals passed on, what a time limit does.
+    #[arg(short, long, overrides_with = "quiet")]
+    pub(super) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Policy")]
+pub(super) struct PolicyOptions {
+    /// auto, new or inherit [default: auto]
+    ///
+    /// Which process group the command runs in. new: each attempt leads one of its own; a time limit
+    /// ends all of it, but keys of a terminal do not reach it and reading the terminal stops it.
+    /// inherit: that of retry; a time limit ends the command and those of its descendants that are
+    /// in it, and whoever kills the group of retry kills the command too. auto: inherit if there is
+    /// a controlling terminal, else new.
+    #[arg(long, value_name = "GROUP", default_value = "auto")]
+    #[arg(
+        hide_default_value = true,
+        hide_possible_values = true,
+        allow_hyphen_values = true
+    )]
+    pub(super) process_group: GroupName,
+
+    /// Print help; -h is one line an option
+    #[arg(short, long, action = ArgAction::Help)]
+    help: Option<bool>,
+
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
+}
+
+const SHORT_NOTES: &str = "\
+DUR: 500ms, 1.5s, 1m30s, 2h; a bare number is seconds. LIST: 1,5-9,KILL,timeout.
+--help explains each option; retry(1) has recipes, and when not to retry.";
+
+const LONG_NOTES: &str = "\
+Durations:
+  Whole or decimal numbers with ns us ms s m h d w, also together (1m30s); a bare number is seconds.
+
+Two time limits:
+  --timeout 10s    each attempt may take 10 seconds
+  --deadline 1m    everything together may take a minute
+
+Exit status:
+  that of the last attempt; a command that died of a signal: the same signal, 128+n to a shell
+  0      success, also by --success-on
+  124    a time limit ended the last attempt
+  125    retry was called wrongly, or failed itself
+  126    the command cannot be executed
+  127    the command was not found
+
+Signals:
+  HUP, INT, QUIT, TERM and other signals that are sent to end a process end the retrying, always.
+  While the command runs they are passed on, and its status is reported; during a delay retry dies
+  of them at once. USR1 and USR2 are passed on.
+
+retry(1) has recipes, and when not to retry.";
+
+/// `--backoff` as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum CurveName {
+    Exponential,
+    Linear,
+    Constant,
+}
+
+/// `--process-group` as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum GroupName {
+    Auto,
+    New,
+    Inherit,
+}

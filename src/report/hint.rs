@@ -1,0 +1,139 @@
+//! What the user may have meant by a command that does not exist.
+
+use std::ffi::OsStr;
+
+use crate::status::{FaultClass, Outcome};
+use crate::units::parse_duration;
+
+/// A hint for a command that could not be started, in parentheses; empty if there is none.
+pub(super) fn of(outcome: &Outcome, program: &OsStr, name: &str) -> String {
+    match outcome {
+        Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
+        _ => return String::new(),
+    }
+    match Mistake::of(program) {
+        Some(Mistake::Line) => {
+            " (one word with spaces; to run a script: retry -- sh -c '...')".into()
+        }
+        Some(Mistake::Number) => format!(" (for the number of runs: retry --attempts {name} ...)"),
+        Some(Mistake::Duration) => {
+            " (if it is part of a duration, write that as one word, like 1m30s)".into()
+        }
+        Some(Mistake::Assignment) => " (to set a variable: retry -- env NAME=VALUE ...)".into(),
+        Some(Mistake::ShellWord) => {
+            " (a word of the shell; to run a script: retry -- sh -c '...')".into()
+        }
+        Some(Mistake::Function) => {
+            format!(" (if it is a shell function: export -f {name}; retry -- bash -c {name})")
+        }
+        None => String::new(),
+    }
+}
+
+/// What a user may have had in mind with a word that is no program.
+enum Mistake {
+    /// A whole command line in one word.
+    Line,
+    /// The number of attempts, as other commands take it.
+    Number,
+    /// The rest of a duration with a blank in it.
+    Duration,
+    /// A variable for the command.
+    Assignment,
+    /// A keyword or builtin of the shell.
+    ShellWord,
+    /// A function of the script that we stand in.
+    Function,
+}
+
+/// What shells know and nobody else.
+const SHELL_WORDS: &[&str] = &[
+    "!", "(", ".", "[[", "alias", "case", "cd", "declare", "do", "eval", "exec", "exit", "export",
+    "for", "function", "if", "local", "read", "return", "set", "shift", "shopt", "source", "time",
+    "trap", "type", "typeset", "ulimit", "umask", "unset", "until", "wait", "while", "{",
+];
+
+impl Mistake {
+    fn of(program: &OsStr) -> Option<Self> {
+        let word = program.to_str()?;
+        let is_name = |word: &str| {
+            let rest = word.strip_prefix(|c: char| c.is_ascii_alphabetic() || c == '_');
+            rest.is_some_and(|rest| {
+                rest.bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+            })
+        };
+        if word.contains(|c: char| c.is_ascii_whitespace()) {
+            Some(Self::Line)
+        } else if SHELL_WORDS.contains(&word) {
+            Some(Self::ShellWord)
+        } else if word.bytes().all(|byte| byte.is_ascii_digit()) && !word.is_empty() {
+            Some(Self::Number)
+        } else if parse_duration(word).is_ok() {
+            Some(Self::Duration)
+        } else if word.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+            Some(Self::Assignment)
+        } else if is_name(word) {
+            Some(Self::Function)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::StartFault;
+
+    #[track_caller]
+    fn hints(program: &str, hint: &str) {
+        let fault = StartFault {
+            class: FaultClass::NotFound,
+            reason: "not found".into(),
+        };
+        assert_eq!(
+            of(&Outcome::NotStarted(fault), OsStr::new(program), program),
+            hint
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_no_program_gets_the_hint_that_fits_it() {
+        hints(
+            "sh -c x",
+            " (one word with spaces; to run a script: retry -- sh -c '...')",
+        );
+        hints("5", " (for the number of runs: retry --attempts 5 ...)");
+        hints(
+            "30s",
+            " (if it is part of a duration, write that as one word, like 1m30s)",
+        );
+        hints("A=1", " (to set a variable: retry -- env NAME=VALUE ...)");
+        hints(
+            "cd",
+            " (a word of the shell; to run a script: retry -- sh -c '...')",
+        );
+        hints(
+            "!",
+            " (a word of the shell; to run a script: retry -- sh -c '...')",
+        );
+        hints(
+            "f",
+            " (if it is a shell function: export -f f; retry -- bash -c f)",
+        );
+        hints("--", "");
+        hints("-a", "");
+        hints("", "");
+        hints("./x", "");
+    }
+
+    #[test]
+    fn a_program_that_is_there_needs_no_hint() {
+        let fault = StartFault {
+            class: FaultClass::NotExecutable,
+            reason: String::new(),
+        };
+        assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new("f"), "f"), "");
+    }
+}
