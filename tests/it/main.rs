@@ -5,6 +5,8 @@ mod curl;
 mod exit;
 mod field;
 mod help;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod limits;
 mod signals;
 mod streams;

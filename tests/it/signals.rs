@@ -2,9 +2,11 @@
 
 use std::process::Stdio;
 
-use libc::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use libc::{
+    SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+};
 
-use crate::support::{AT_ONCE, Sandbox};
+use crate::support::{AT_ONCE, Call, Sandbox};
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 const SLOW: &str = "--attempts 3 --base 30s --cap 30s --jitter none";
@@ -123,6 +125,90 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     let mut running = call.spawn();
     running.await_stdout("ready").signal(SIGHUP).close_stdin();
     running.wait().exits(0).stdout_is("ready\n");
+}
+
+/// A mask of signals as a program finds it in /proc/self/status, with and without us before it.
+#[cfg(target_os = "linux")]
+fn masks(name: &str, prepare: impl Fn(Call) -> Call) -> (u64, u64) {
+    let sandbox = Sandbox::new();
+    let mask = |call: Call| {
+        let done = prepare(call).args([name, "/proc/self/status"]).run();
+        done.exits(0);
+        let mask = done.stdout.split_whitespace().last().map(ToOwned::to_owned);
+        u64::from_str_radix(&mask.expect("a mask"), 16).expect("a mask")
+    };
+    (
+        mask(sandbox.program("grep")),
+        mask(sandbox.retry("-a 1 -- grep")),
+    )
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_that_were_ignored_at_the_start_are_ignored_in_the_command_and_no_others() {
+    for ignored in [
+        &[][..],
+        &[SIGHUP, SIGINT, SIGQUIT],
+        &[SIGPIPE],
+        &[SIGTERM, SIGUSR1, SIGPIPE],
+    ] {
+        let ignoring = |call| {
+            ignored
+                .iter()
+                .fold(call, |call: Call, signal| call.ignoring(*signal))
+        };
+        let (plain, wrapped) = masks("SigIgn", ignoring);
+        assert_eq!(wrapped, plain, "{ignored:?}");
+        assert!(
+            ignored.iter().all(|signal| plain >> (signal - 1) & 1 == 1),
+            "{ignored:?}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_that_were_blocked_at_the_start_are_blocked_in_the_command_and_no_others() {
+    for blocked in [&[][..], &[SIGUSR1, SIGTERM], &[SIGCHLD]] {
+        let blocking = |call| {
+            blocked
+                .iter()
+                .fold(call, |call: Call, signal| call.blocking(*signal))
+        };
+        let (plain, wrapped) = masks("SigBlk", blocking);
+        assert_eq!(wrapped, plain, "{blocked:?}");
+        assert!(
+            blocked.iter().all(|signal| plain >> (signal - 1) & 1 == 1),
+            "{blocked:?}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_blocked_sigchld_does_not_hide_the_childs_end() {
+    Sandbox::new()
+        .retry_sh("-a 1", "exit 5")
+        .blocking(SIGCHLD)
+        .run()
+        .exits(5);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn if_we_are_killed_the_command_ends_too() {
+    let mut running = Sandbox::new()
+        .retry_sh(R, "echo ready; exec sleep 41")
+        .spawn();
+    running.await_stdout("ready").signal(SIGKILL);
+    running.wait().dies_of(SIGKILL);
+}
+
+#[test]
+fn a_core_file_is_the_commands_and_not_ours() {
+    let sandbox = Sandbox::new();
+    let done = sandbox.bash("ulimit -c unlimited; retry -a 1 -- sh -c 'ulimit -c 0; kill -QUIT $$'; echo $?; ls core* 2>/dev/null").run();
+    done.stdout_is("131\n");
 }
 
 #[test]

@@ -81,6 +81,11 @@ impl Sandbox {
             .arg(script)
     }
 
+    /// Another program, as a call of its own.
+    pub(crate) fn program(&self, program: &str) -> Call {
+        self.call(Command::new(program))
+    }
+
     /// A bash script in which `retry`, `$FAST`, `$T` (this sandbox) and `failn` can be used.
     pub(crate) fn bash(&self, script: &str) -> Call {
         let mut command = Command::new("bash");
@@ -97,6 +102,7 @@ impl Sandbox {
         Call {
             command,
             ignored: Vec::new(),
+            blocked: Vec::new(),
             dir: Arc::clone(&self.dir),
         }
     }
@@ -131,6 +137,7 @@ impl Sandbox {
 pub(crate) struct Call {
     command: Command,
     ignored: Vec<i32>,
+    blocked: Vec<i32>,
     dir: Arc<TempDir>,
 }
 
@@ -166,21 +173,33 @@ impl Call {
         self
     }
 
+    /// Starts with this signal blocked.
+    pub(crate) fn blocking(mut self, signal: i32) -> Self {
+        self.blocked.push(signal);
+        self
+    }
+
     pub(crate) fn spawn(mut self) -> Running {
-        let ignored = self.ignored.clone();
+        let (ignored, blocked) = (self.ignored.clone(), self.blocked.clone());
         let prepare = move || {
             rustix::process::setsid()?;
-            for signal in &ignored {
-                #[expect(unsafe_code, reason = "there is no safe form of signal(2)")]
-                // SAFETY: ignoring a signal installs no code.
-                unsafe {
-                    libc::signal(*signal, libc::SIG_IGN)
-                };
-            }
+            #[expect(unsafe_code, reason = "there is no safe form of these")]
+            // SAFETY: ignoring a signal installs no code, and the set is initialized before use.
+            unsafe {
+                for signal in &ignored {
+                    libc::signal(*signal, libc::SIG_IGN);
+                }
+                let mut mask = std::mem::zeroed();
+                libc::sigemptyset(&raw mut mask);
+                for signal in &blocked {
+                    libc::sigaddset(&raw mut mask, *signal);
+                }
+                libc::sigprocmask(libc::SIG_BLOCK, &raw const mask, std::ptr::null_mut());
+            };
             Ok(())
         };
         #[expect(unsafe_code, reason = "there is no safe form of pre_exec")]
-        // SAFETY: setsid(2) and signal(2) are safe between fork and exec.
+        // SAFETY: setsid(2), signal(2) and sigprocmask(2) are safe between fork and exec.
         unsafe {
             self.command.pre_exec(prepare)
         };

@@ -59,9 +59,10 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         libc::clone(run, top, flags, (&raw mut child).cast::<c_void>())
     };
-    let pid = Pid::from_raw(pid)
-        .filter(|_| pid > 0)
-        .ok_or_else(io::Error::last_os_error)?;
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))?;
     match child.error {
         0 => Ok(pid),
         error => {

@@ -1,0 +1,241 @@
+//! Surroundings that make it hard: PID 1, other users' processes, shortages, no /proc.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use rustix::process::getuid;
+
+use crate::support::{AT_ONCE, Call, RETRY, Sandbox};
+
+/// Whether a test that needs root may go on. Where it may not, that is said aloud, and in CI it is
+/// a failure: what was not tried must not look as if it had passed.
+fn is_root() -> bool {
+    if getuid().is_root() {
+        return true;
+    }
+    assert!(std::env::var_os("CI").is_none(), "this test needs root");
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    let said = format!("NOT TRIED: {name} needs root\n");
+    let _ = rustix::io::write(rustix::stdio::stderr(), said.as_bytes());
+    false
+}
+
+/// The words that run a command as a user without privileges, which may be who we are.
+fn as_nobody() -> Vec<&'static str> {
+    if getuid().is_root() {
+        vec![
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+        ]
+    } else {
+        vec!["env"]
+    }
+}
+
+/// The words that run a command in new namespaces.
+fn unshare(namespaces: &[&'static str]) -> Vec<&'static str> {
+    let user: &[&str] = if getuid().is_root() {
+        &[]
+    } else {
+        &["--user", "--map-root-user"]
+    };
+    [&["unshare"], user, namespaces].concat()
+}
+
+fn call(sandbox: &Sandbox, words: &[&str]) -> Call {
+    sandbox.program(words[0]).args(&words[1..])
+}
+
+/// `retry` with these options as PID 1 around a script.
+fn as_init(sandbox: &Sandbox, options: &str, script: &str) -> Call {
+    let words = unshare(&["--pid", "--fork", "--mount-proc", "--kill-child"]);
+    let options = options.split_whitespace();
+    call(sandbox, &words)
+        .arg(RETRY)
+        .args(options)
+        .args(["--", "sh", "-c", script])
+}
+
+#[test]
+fn as_pid_1_a_death_by_signal_is_128_and_its_number() {
+    for (signal, code) in [("SEGV", 139), ("TERM", 143), ("KILL", 137)] {
+        as_init(&Sandbox::new(), "-a 1", &format!("kill -{signal} $$"))
+            .run()
+            .exits(code);
+    }
+}
+
+/// Counts the zombies of PID 1 from within.
+const ZOMBIES: &str = "ps -eo ppid=,stat= | awk '$1 == 1 && $2 ~ /Z/' | wc -l";
+
+#[test]
+fn as_pid_1_orphans_are_reaped_while_the_command_runs() {
+    let orphans = "for i in 1 2 3 4; do (sleep 0.1 & ); done; sleep 0.5";
+    let done = as_init(&Sandbox::new(), "-a 1", &format!("{orphans}; {ZOMBIES}")).run();
+    done.exits(0).stdout_is("0\n");
+}
+
+#[test]
+fn as_pid_1_orphans_are_reaped_during_a_delay() {
+    let watcher = format!(
+        "(setsid sh -c \"sleep 0.6; {} >zombies\" & )",
+        ZOMBIES.replace('$', "\\$")
+    );
+    let script = format!(
+        "[ $RETRY_ATTEMPT = 1 ] || exit 0; for i in 1 2 3 4; do (sleep 0.2 & ); done; {watcher}; exit 1"
+    );
+    let sandbox = Sandbox::new();
+    as_init(&sandbox, "-a 2 --base 1500ms --jitter none", &script)
+        .run()
+        .exits(0);
+    assert_eq!(sandbox.text("zombies"), "0\n");
+}
+
+#[test]
+fn as_pid_1_a_time_limit_ends_the_group_and_reaps_it() {
+    let script = format!(
+        "[ $RETRY_ATTEMPT = 1 ] || {{ {ZOMBIES}; exit 0; }}; sleep 31 & sleep 31 & sleep 31; :"
+    );
+    let done = as_init(&Sandbox::new(), "-a 2 --timeout 1s --base 10ms", &script).run();
+    done.exits(0).stdout_is("0\n");
+}
+
+/// The process that the only child of `parent` is, as seen from here.
+fn only_child(parent: rustix::process::Pid) -> i32 {
+    let parent = parent.as_raw_nonzero();
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    children
+        .expect("a list of children")
+        .trim()
+        .parse()
+        .expect("one child")
+}
+
+fn signal(pid: i32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
+    rustix::process::kill_process(pid, signal).expect("the process is there");
+}
+
+#[test]
+fn as_pid_1_a_signal_from_outside_ends_a_delay_at_once() {
+    let sandbox = Sandbox::new();
+    let mut running = as_init(&sandbox, "--base 60s --cap 60s --jitter none", "exit 1").spawn();
+    running.await_stderr("next in 1m 0s");
+    signal(only_child(running.pid()), rustix::process::Signal::TERM);
+    running.wait().exits(143).took_less_than(AT_ONCE);
+}
+
+#[test]
+fn as_pid_1_a_signal_from_outside_reaches_the_command() {
+    let script = "trap 'echo cleaned; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
+    let sandbox = Sandbox::new();
+    let mut running = as_init(&sandbox, "--process-group inherit", script).spawn();
+    running.await_stdout("ready");
+    signal(only_child(running.pid()), rustix::process::Signal::TERM);
+    running.wait().exits(7).stdout_is("ready\ncleaned\n");
+}
+
+#[test]
+fn too_many_processes_are_a_shortage_that_is_tried_again() {
+    let sandbox = Sandbox::new();
+    let script = format!("ulimit -u 1; exec {RETRY} -a 3 --base 10ms -- true");
+    let words = [as_nobody(), vec!["bash", "-c", &script]].concat();
+    let done = call(&sandbox, &words).run();
+    done.exits(125);
+    let refused = done
+        .said()
+        .iter()
+        .filter(|line| line.contains("cannot run: "))
+        .count();
+    assert_eq!(refused, 3, "{done:?}");
+}
+
+#[test]
+fn too_few_descriptors_are_an_error_and_no_panic() {
+    // Three are the standard streams, one is the directory that the loader reads.
+    for limit in 4..8 {
+        let done = Sandbox::new()
+            .bash(&format!("ulimit -n {limit}; exec retry -a 1 -- true"))
+            .run();
+        let code = done.status.code();
+        assert!(matches!(code, Some(0 | 125)), "{done:?}");
+        assert_eq!(
+            done.stderr.lines().count(),
+            usize::from(code == Some(125)),
+            "{done:?}"
+        );
+    }
+}
+
+#[test]
+fn without_proc_a_time_limit_ends_the_group_all_the_same() {
+    let sandbox = Sandbox::new();
+    let script = format!(
+        "mount -t tmpfs none /proc && exec {RETRY} -a 1 --timeout 300ms -k 500ms -- sh -c 'sleep 31 & sleep 31; :'"
+    );
+    let words = [unshare(&["--mount"]), vec!["bash", "-c", &script]].concat();
+    call(&sandbox, &words)
+        .run()
+        .exits(124)
+        .took_less_than(AT_ONCE);
+}
+
+#[test]
+fn without_proc_on_our_own_group_a_time_limit_ends_the_child() {
+    let sandbox = Sandbox::new();
+    let script = format!(
+        "mount -t tmpfs none /proc && exec {RETRY} -a 1 --process-group inherit --timeout 300ms -k 500ms -- sleep 31"
+    );
+    let words = [unshare(&["--mount"]), vec!["bash", "-c", &script]].concat();
+    call(&sandbox, &words)
+        .run()
+        .exits(124)
+        .took_less_than(AT_ONCE);
+}
+
+#[test]
+fn what_we_may_not_signal_ends_the_retrying_and_is_named() {
+    if !is_root() {
+        return;
+    }
+    // A program that becomes root in every respect, which a user without privileges may start and
+    // then not signal any more.
+    let sandbox = Sandbox::new();
+    let tool = PathBuf::from(sandbox.bash("type -P setpriv").run().stdout.trim());
+    std::fs::copy(tool, sandbox.path("it")).expect("a copy");
+    std::fs::set_permissions(sandbox.path("it"), PermissionsExt::from_mode(0o4755))
+        .expect("a mode");
+    std::fs::set_permissions(sandbox.path(""), PermissionsExt::from_mode(0o755)).expect("a mode");
+    let options = "-a 3 --base 10ms --timeout 200ms --kill-after 200ms -- ./it --reuid=0";
+    let words = [
+        as_nobody(),
+        vec![RETRY],
+        options.split(' ').collect(),
+        vec!["sleep", "2"],
+    ]
+    .concat();
+    // What is left behind holds no stream of ours.
+    let mut running = call(
+        &sandbox,
+        &[
+            &["sh", "-c", "exec \"$@\" >/dev/null 2>said", "_"],
+            &words[..],
+        ]
+        .concat(),
+    )
+    .spawn();
+    let (status, _) = running.wait_for_exit();
+    assert_eq!(status.code(), Some(124));
+    let said = sandbox.text("said");
+    assert_eq!(
+        said.matches("attempt 1/3 failed: timed out").count(),
+        1,
+        "{said}"
+    );
+    assert!(
+        said.contains("could not be ended and is left behind") && said.lines().count() == 1,
+        "{said}"
+    );
+}
