@@ -157,7 +157,7 @@ fn check_lists(policy: &Policy) -> Result<()> {
     }
     ensure!(
         !policy.retryable().is_empty(),
-        "--stop-on and --success-on leave nothing to retry; take something out of them, or use --attempts 1"
+        "--stop-on and --success-on leave nothing to retry; take something out of them"
     );
     Ok(())
 }

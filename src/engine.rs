@@ -91,6 +91,15 @@ pub(crate) fn run(
             });
             return Ok(Exit::Raise(signal));
         }
+        // A wait may end late, if we were stopped meanwhile.
+        let now = world.now();
+        if !policy.fits(now, Duration::ZERO) {
+            emit(&Event::TooLate {
+                attempt: number,
+                total: now,
+            });
+            return Ok(outcome.exit());
+        }
         last = Some(outcome);
     }
 }

@@ -37,6 +37,13 @@ pub(crate) enum Event<'a> {
         /// The time since the start.
         total: Duration,
     },
+    /// The delay after this attempt ended too late for another.
+    TooLate {
+        /// The last attempt made.
+        attempt: u64,
+        /// The time since the start.
+        total: Duration,
+    },
     /// A fatal signal ended the delay after this attempt, and the run with it.
     Interrupted {
         /// The signal.

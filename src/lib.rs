@@ -85,7 +85,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Exit::Code(code)) => code.into(),
         Ok(Exit::Raise(signal)) => os::die_of(signal).into(),
         Err(error) => {
-            os::write_once(&format!("{}{error:#}\n", line_prefix()));
+            os::say(&format!("{}{error:#}\n", line_prefix()), false);
             OWN_FAILURE.into()
         }
     }

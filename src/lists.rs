@@ -58,6 +58,11 @@ impl StatusSet {
             "" => {
                 return Err("there is nothing between two commas; write it like 1,5-9,TERM".into());
             }
+            item if item.len() > 40 => {
+                return Err(
+                    "an item of the list is too long; write it like 1,5-9,TERM,timeout".into(),
+                );
+            }
             "any" => self.add_range(1, 255),
             "signal" => self.add_unasked_deaths(),
             "timeout" => self.timeout = true,
@@ -182,7 +187,7 @@ fn shell_signal(code: u8) -> Option<Signal> {
 pub(crate) struct StatusList {
     /// What is in it.
     pub(crate) set: StatusSet,
-    /// How the user wrote it.
+    /// How the user wrote it, cut where it gets long.
     pub(crate) written: String,
 }
 

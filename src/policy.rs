@@ -142,7 +142,7 @@ impl Policy {
     /// What ends the retrying whatever the status is.
     fn what_forbids(ending: &Ending) -> Option<Reason> {
         let left_behind = ending.left_behind.map(Reason::LeftBehind);
-        ending.interrupted.map(Reason::Signal).or(left_behind)
+        left_behind.or(ending.interrupted.map(Reason::Signal))
     }
 
     /// What makes a failure not worth a retry.
@@ -161,7 +161,7 @@ impl Policy {
     }
 
     /// Whether an attempt after this delay would start with time left, and enough of it.
-    fn fits(&self, now: Duration, delay: Duration) -> bool {
+    pub(crate) fn fits(&self, now: Duration, delay: Duration) -> bool {
         let Some(deadline) = self.deadline else {
             return true;
         };

@@ -68,31 +68,45 @@ impl Signal {
     pub(crate) const KILL: Self = Self(libc::SIGKILL);
     pub(crate) const CONT: Self = Self(libc::SIGCONT);
     pub(crate) const CHLD: Self = Self(libc::SIGCHLD);
+    pub(crate) const TSTP: Self = Self(libc::SIGTSTP);
+    pub(crate) const TTIN: Self = Self(libc::SIGTTIN);
+    pub(crate) const TTOU: Self = Self(libc::SIGTTOU);
+    pub(crate) const XFSZ: Self = Self(libc::SIGXFSZ);
     pub(crate) const USR1: Self = Self(libc::SIGUSR1);
     pub(crate) const USR2: Self = Self(libc::SIGUSR2);
 
-    /// The signal of this number, if there is one.
+    /// The signal of this number, if there is one. Some that have no name may kill all the same:
+    /// the C library keeps a few for itself.
     pub(crate) fn from_number(number: i32) -> Option<Self> {
-        Self::all().find(|signal| signal.0 == number)
+        (1..=Self::last()).contains(&number).then_some(Self(number))
+    }
+
+    fn last() -> i32 {
+        let named = NAMES.iter().map(|(_, number)| *number).max();
+        named.unwrap_or_default().max(real_time().1)
     }
 
     /// Reads a name in any case, with or without `SIG`: `TERM`, `sigkill`, `RTMIN+1`, `RTMAX-2`.
     pub(crate) fn from_name(text: &str) -> Option<Self> {
         let upper = text.to_ascii_uppercase();
         let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+        let digits = |text: &str| -> Option<i32> {
+            text.bytes()
+                .all(|byte| byte.is_ascii_digit())
+                .then(|| text.parse().ok())?
+        };
         if let Some((_, number)) = NAMES.iter().find(|(known, _)| *known == name) {
             return Some(Self(*number));
         }
+        if name.len() < upper.len() && !name.is_empty() && digits(name).is_some() {
+            return digits(name).and_then(Self::from_number);
+        }
         let (first, last) = real_time();
-        let offset = |digits: &str| -> Option<i32> {
-            let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-            all_digits.then(|| digits.parse().ok())?
-        };
         let number = match (name.strip_prefix("RTMIN"), name.strip_prefix("RTMAX")) {
             (Some(""), _) => first,
             (_, Some("")) => last,
-            (Some(above), _) => first.checked_add(offset(above.strip_prefix('+')?)?)?,
-            (_, Some(below)) => last.checked_sub(offset(below.strip_prefix('-')?)?)?,
+            (Some(above), _) => first.checked_add(digits(above.strip_prefix('+')?)?)?,
+            (_, Some(below)) => last.checked_sub(digits(below.strip_prefix('-')?)?)?,
             _ => return None,
         };
         (first..=last).contains(&number).then_some(Self(number))
@@ -100,11 +114,7 @@ impl Signal {
 
     /// Every signal of this system.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let (first, last) = real_time();
-        NAMES
-            .iter()
-            .map(|(_, number)| Self(*number))
-            .chain((first..=last).map(Self))
+        (1..=Self::last()).map(Self)
     }
 
     /// The real-time signals of this system.
@@ -132,6 +142,7 @@ impl fmt::Display for Signal {
         }
         let (first, last) = real_time();
         match self.0 {
+            number if number < first => write!(f, "SIG{number}"),
             number if number == first => f.write_str("SIGRTMIN"),
             number if number == last => f.write_str("SIGRTMAX"),
             number if number > first + (last - first) / 2 => {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::values::shortened;
 use crate::plain::escaped;
 
 /// Options that other retry commands have, some with other meanings, and what to write instead. They
@@ -61,7 +62,7 @@ const FOREIGN: &[(&[&str], &str)] = &[
 /// One sentence for an error of clap's.
 pub(super) fn of(error: &clap::Error) -> String {
     let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => escaped(OsStr::new(text)),
+        Some(ContextValue::String(text)) => shortened(&escaped(OsStr::new(text))),
         Some(ContextValue::Strings(texts)) => escaped(OsStr::new(&texts.join(", "))),
         _ => String::new(),
     };

@@ -257,7 +257,7 @@ fn each_invalid_combination_has_its_own_sentence() {
         "--retry-on 0-5 true",
         "--retry-on 0-5 holds 0, which is success; leave out the 0",
     );
-    let nothing = "--stop-on and --success-on leave nothing to retry; take something out of them, or use --attempts 1";
+    let nothing = "--stop-on and --success-on leave nothing to retry; take something out of them";
     refused("--retry-on 5 --stop-on 1-9 true", nothing);
     refused("--retry-on 5 --success-on 5 true", nothing);
     refused("--stop-on any,signal,timeout,spawn true", nothing);

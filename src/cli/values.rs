@@ -12,7 +12,7 @@ pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
     let set = StatusSet::parse(text)?;
     Ok(StatusList {
         set,
-        written: escaped(OsStr::new(text.trim())),
+        written: shortened(&escaped(OsStr::new(text.trim()))),
     })
 }
 
@@ -35,8 +35,23 @@ pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
-    let by_number = || text.parse().ok().and_then(Signal::from_number);
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let by_number = || {
+        text.parse()
+            .ok()
+            .filter(|_| digits)
+            .and_then(Signal::from_number)
+    };
     Signal::from_name(text)
         .or_else(by_number)
         .ok_or_else(|| "there is no such signal; use a name such as TERM, INT or KILL".into())
+}
+
+/// A text short enough for a line that must be written in one go.
+pub(super) fn shortened(text: &str) -> String {
+    const LONGEST: usize = 64;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
 }

@@ -6,10 +6,23 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::process::Pid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, getpgid};
 
 use super::sys;
 use crate::signal::Signal;
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{find, has_ended, watch};
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux::{find, has_ended, watch};
+
+/// How many members are watched at a time, whatever their number: descriptors are few.
+const MOST_WATCHES: usize = 16;
 
 /// Whom a time limit means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,63 +33,110 @@ pub(super) enum Scope {
     Descendants(Pid),
 }
 
-/// A process that is watched; its descriptor becomes readable when it ends.
-struct Member {
+/// A process, told from a later one with the same pid by when it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
     pid: Pid,
-    watch: OwnedFd,
+    started: u64,
+}
+
+/// A member, and perhaps a descriptor that becomes readable when it ends.
+struct Member {
+    process: Process,
+    watch: Option<OwnedFd>,
 }
 
 /// The members besides the child itself, which is waited for by its parent, us.
 pub(super) struct Family {
     scope: Scope,
+    /// What the environment of every process of this attempt begins with, unless it has been
+    /// changed: it tells a descendant whose parents are gone.
+    marks: Vec<Vec<u8>>,
     members: Vec<Member>,
-    known: bool,
+    is_known: bool,
 }
 
 impl Family {
     /// Nobody is looked for before [`Family::look`].
-    pub(super) fn new(scope: Scope) -> Self {
+    pub(super) fn new(scope: Scope, marks: Vec<Vec<u8>>) -> Self {
         Self {
             scope,
+            marks,
             members: Vec::new(),
-            known: true,
+            is_known: true,
         }
     }
 
-    /// Whom a time limit means.
-    pub(super) fn scope(&self) -> Scope {
-        self.scope
+    /// Finds the members that are alive.
+    pub(super) fn look(&mut self) {
+        let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
+        match find(self.scope, &self.marks, &known) {
+            Some(found) => {
+                let member = |process| Member {
+                    process,
+                    watch: None,
+                };
+                self.members.extend(found.into_iter().map(member));
+            }
+            None => self.is_known = false,
+        }
+        self.sift();
     }
 
-    /// Finds the members that are alive and not watched yet.
-    pub(super) fn look(&mut self) {
-        self.members.retain(|member| !has_ended(&member.watch));
-        let watched: Vec<Pid> = self.members.iter().map(|member| member.pid).collect();
-        match living(self.scope, &watched) {
-            Some(found) => self.members.extend(found),
-            None => self.known = false,
+    /// Forgets the members that have ended, and sees to it that some of the others are watched.
+    fn sift(&mut self) {
+        self.members
+            .retain(|member| !member.watch.as_ref().is_some_and(is_readable));
+        if self.members.iter().any(|member| member.watch.is_some()) {
+            return;
+        }
+        self.members.retain(|member| !has_ended(member.process));
+        for member in self.members.iter_mut().take(MOST_WATCHES) {
+            member.watch = watch(member.process).ok();
         }
     }
 
     /// Whether nobody is left besides the child. Members that are not known are gone when KILL has
     /// been `sent`.
     pub(super) fn is_gone(&mut self, sent: bool) -> bool {
-        self.members.retain(|member| !has_ended(&member.watch));
+        self.sift();
         if self.members.is_empty() {
             // Whoever was started by a member in its last moments is found by a second look.
             self.look();
         }
-        self.members.is_empty() && (self.known || sent)
+        self.members.is_empty() && (self.is_known || sent)
     }
 
-    /// The watches of the members.
-    pub(super) fn watched(&self) -> Vec<&OwnedFd> {
-        self.members.iter().map(|member| &member.watch).collect()
+    /// Descriptors of which one becomes readable before all members are gone, if there can be any.
+    pub(super) fn watches(&mut self) -> Vec<&OwnedFd> {
+        self.sift();
+        self.members
+            .iter()
+            .filter_map(|member| member.watch.as_ref())
+            .collect()
     }
 
     /// Some member that is left.
     pub(super) fn someone(&self) -> Option<Pid> {
-        self.members.first().map(|member| member.pid)
+        self.members.first().map(|member| member.process.pid)
+    }
+
+    /// Sends a signal to where it would have gone without us: the child, or its group.
+    ///
+    /// # Errors
+    /// EPERM when one may not be signalled by us, ESRCH when nobody is there.
+    pub(super) fn pass(&self, signal: Signal) -> io::Result<()> {
+        match self.scope {
+            Scope::Descendants(child) => send(child, signal),
+            Scope::Group(leader) => {
+                let group = sys::kill(-leader.as_raw_nonzero().get(), signal);
+                // It may have gone to another group meanwhile.
+                match getpgid(Some(leader)) {
+                    Ok(group_now) if group_now != leader => group.or(send(leader, signal)),
+                    _ => group,
+                }
+            }
+        }
     }
 
     /// Sends a signal to the child and all members.
@@ -84,14 +144,17 @@ impl Family {
     /// # Errors
     /// EPERM when one may not be signalled by us; that one is gone is no error.
     pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
+        let passed = self.pass(signal);
         match self.scope {
-            Scope::Group(leader) => sys::kill(-leader.as_raw_nonzero().get(), signal),
-            Scope::Descendants(child) => {
-                let own = sys::kill(child.as_raw_nonzero().get(), signal);
-                self.members
+            Scope::Group(_) => passed,
+            Scope::Descendants(_) => {
+                let alive = self
+                    .members
                     .iter()
-                    .map(|member| send(member, signal))
-                    .fold(own, io::Result::and)
+                    .filter(|member| !has_ended(member.process));
+                alive
+                    .map(|member| send(member.process.pid, signal))
+                    .fold(passed, io::Result::and)
             }
         }
     }
@@ -104,35 +167,17 @@ impl Family {
     }
 }
 
-#[cfg(target_os = "linux")]
-use linux::{has_ended, living, send};
+fn is_readable(watch: &OwnedFd) -> bool {
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    matches!(
+        poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&at_once)),
+        Ok(1..)
+    )
+}
 
-#[cfg(target_os = "linux")]
-mod linux;
-
-#[cfg(not(target_os = "linux"))]
-use elsewhere::{has_ended, living, send};
-
-#[cfg(not(target_os = "linux"))]
-mod elsewhere {
-    use std::io;
-    use std::os::fd::OwnedFd;
-
-    use rustix::process::Pid;
-
-    use super::{Member, Scope};
-    use crate::signal::Signal;
-
-    /// Members are never known here.
-    pub(super) fn living(_: Scope, _: &[Pid]) -> Option<Vec<Member>> {
-        None
-    }
-
-    pub(super) fn has_ended(_: &OwnedFd) -> bool {
-        true
-    }
-
-    pub(super) fn send(_: &Member, _: Signal) -> io::Result<()> {
-        Ok(())
-    }
+fn send(pid: Pid, signal: Signal) -> io::Result<()> {
+    sys::kill(pid.as_raw_nonzero().get(), signal)
 }

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::sys::{self, Mask};
+use super::sys::{self, Hooked, Mask};
 use crate::signal::Signal;
 
 /// A signal as it arrived.
@@ -22,7 +22,7 @@ pub(super) struct Arrival {
 /// The queue, and what was true of signals before there was one.
 pub(super) struct Inbox {
     reader: OwnedFd,
-    hooked: Vec<Signal>,
+    hooked: Vec<Hooked>,
     mask_at_start: Mask,
 }
 
@@ -65,35 +65,20 @@ impl Inbox {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         // The handlers live as long as the process does, so their end of the pipe does too.
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
-        let mut hooked = Vec::new();
-        let fatal = FATAL
-            .iter()
-            .filter_map(|number| Signal::from_number(*number));
-        for signal in fatal
-            .chain([Signal::USR1, Signal::USR2])
-            .chain(Signal::all_real_time())
-        {
-            if !sys::is_ignored(signal) {
-                sys::hook(signal, writer)?;
-                hooked.push(signal);
-            }
-        }
-        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left
-        // of it, as if the time stopped had not passed.
-        for signal in [Signal::CONT, Signal::CHLD] {
-            sys::hook(signal, writer)?;
-            hooked.push(signal);
-        }
-        let mask_at_start = sys::unblock(Signal::CHLD);
+        // A signal between the handler's installation and what it is to do would be lost.
+        let mask_at_start = sys::hold_signals();
+        let hooked = hook_all(writer);
+        sys::release_signals(&mask_at_start);
+        sys::unblock(Signal::CHLD);
         Ok(Self {
             reader,
-            hooked,
+            hooked: hooked?,
             mask_at_start,
         })
     }
 
-    /// The signals that have a handler now and did not at the start.
-    pub(super) fn hooked(&self) -> &[Signal] {
+    /// The signals that are not treated as they were at the start.
+    pub(super) fn hooked(&self) -> &[Hooked] {
         &self.hooked
     }
 
@@ -141,4 +126,40 @@ impl Inbox {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Installs a handler for every signal that we hear.
+fn hook_all(writer: &'static OwnedFd) -> io::Result<Vec<Hooked>> {
+    let mut hooked = Vec::new();
+    let fatal = FATAL
+        .iter()
+        .filter_map(|number| Signal::from_number(*number));
+    for signal in fatal
+        .chain([Signal::USR1, Signal::USR2])
+        .chain(Signal::all_real_time())
+    {
+        if !sys::is_ignored(signal) {
+            sys::hook(signal, writer)?;
+            hooked.push(Hooked {
+                signal,
+                was_ignored: false,
+            });
+        }
+    }
+    // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
+    // it, as if the time stopped had not passed.
+    for signal in [Signal::CONT, Signal::CHLD] {
+        hooked.push(Hooked {
+            signal,
+            was_ignored: sys::is_ignored(signal),
+        });
+        sys::hook(signal, writer)?;
+    }
+    // A line that is too much for a limit on the size of files is lost, and we go on.
+    hooked.push(Hooked {
+        signal: Signal::XFSZ,
+        was_ignored: sys::is_ignored(Signal::XFSZ),
+    });
+    sys::ignore(Signal::XFSZ);
+    Ok(hooked)
 }

@@ -14,6 +14,7 @@ mod terminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use rustix::process::Pid;
 
 use crate::engine::{Attempt, Emit, World};
 use crate::event::Event;
@@ -22,8 +23,10 @@ use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 use inbox::{Arrival, Inbox};
 use spawn::{Spawned, Spawner};
+use supervise::Newborn;
+use sys::{Mask, Started};
 
-pub(crate) use outlet::{print, say, write_once};
+pub(crate) use outlet::{print, say};
 pub(crate) use sys::die_of;
 pub(crate) use terminal::stderr_is_terminal;
 
@@ -59,6 +62,29 @@ impl<'a> Machine<'a> {
         })
     }
 
+    /// A fatal signal that has arrived before there is a command.
+    fn fatal_before_start(&self, early: &[Arrival]) -> Option<Signal> {
+        let taken = early.iter().map(|arrival| arrival.signal);
+        let pending = sys::pending();
+        let hooked = self.inbox.hooked().iter().map(|hooked| hooked.signal);
+        taken
+            .chain(hooked.filter(|signal| pending.has(*signal)))
+            .find(|signal| inbox::is_fatal(*signal))
+    }
+
+    /// What a terminal has sent to our group while the command was not in it yet.
+    fn missed_by_the_newborn(&self, pid: Pid, given: &Mask) -> Vec<Signal> {
+        let pending = sys::pending();
+        if self.shares_group && pending.has(Signal::TSTP) {
+            // We stop as soon as signals are let through.
+            let _ = sys::kill(pid.as_raw_nonzero().get(), Signal::TSTP);
+        }
+        let hooked = self.inbox.hooked().iter().map(|hooked| hooked.signal);
+        hooked
+            .filter(|signal| pending.has(*signal) && !given.has(*signal))
+            .collect()
+    }
+
     /// The first fatal signal that has arrived, if any; others are told to `emit`.
     fn fatal_arrival(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
         let mut fatal = None;
@@ -84,8 +110,7 @@ impl World for Machine<'_> {
         // With signals held back, what comes from here on waits until it can be passed on.
         let held = sys::hold_signals();
         let early = self.inbox.take();
-        let signals = early.iter().map(|arrival| arrival.signal);
-        if let Some(signal) = signals.into_iter().find(|signal| inbox::is_fatal(*signal)) {
+        if let Some(signal) = self.fatal_before_start(&early) {
             sys::release_signals(&held);
             let outcome = Outcome::Killed(signal);
             return Ok(Ending {
@@ -96,10 +121,22 @@ impl World for Machine<'_> {
         let spawned = self
             .spawner
             .spawn(attempt, self.inbox.hooked(), self.inbox.mask_at_start());
+        let newborn = match spawned {
+            Spawned::Running(Started { pid, given }) => {
+                let missed = self.missed_by_the_newborn(pid, &given);
+                Ok(Newborn {
+                    pid,
+                    early,
+                    missed,
+                    marks: self.spawner.marks(attempt),
+                })
+            }
+            Spawned::Failed(fault) => Err(fault),
+        };
         sys::release_signals(&held);
-        match spawned {
-            Spawned::Running(child) => self.supervise(child, early, attempt.ends_by, emit),
-            Spawned::Failed(fault) => Ok(Outcome::NotStarted(fault).into()),
+        match newborn {
+            Ok(newborn) => self.supervise(newborn, attempt.ends_by, emit),
+            Err(fault) => Ok(Outcome::NotStarted(fault).into()),
         }
     }
 

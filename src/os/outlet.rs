@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -19,21 +20,22 @@ const NO_PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Writes a whole line to stderr, or loses it: the exit status never depends on it. The wait for a
-/// reader ends with the next signal; in haste, there is none.
+/// Whether the last line was taken. Nobody waits again for a reader that let it wait in vain.
+static IS_READ: AtomicBool = AtomicBool::new(true);
+
+/// Writes a whole line to stderr with one system call, or loses it: the exit status never depends
+/// on it. The wait for a reader ends with the next signal; in haste, there is none.
 pub(crate) fn say(line: &str, in_haste: bool) {
     let stderr = io::stderr();
     let mut watched = [PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
-    let patience = if in_haste { &NO_PATIENCE } else { &PATIENCE };
-    if matches!(poll(&mut watched, Some(patience)), Ok(1..)) {
-        write_once(line);
+    let waits = !in_haste && IS_READ.load(Ordering::Relaxed);
+    let patience = if waits { &PATIENCE } else { &NO_PATIENCE };
+    let is_read = matches!(poll(&mut watched, Some(patience)), Ok(1..));
+    if is_read {
+        // A line that cannot be written is lost: there is nowhere to say so.
+        let _ = rustix::io::write(stderr.as_fd(), line.as_bytes());
     }
-}
-
-/// Writes a line to stderr with one system call.
-pub(crate) fn write_once(line: &str) {
-    // A line that cannot be written is lost: there is nowhere to say so.
-    let _ = rustix::io::write(io::stderr().as_fd(), line.as_bytes());
+    IS_READ.store(is_read, Ordering::Relaxed);
 }
 
 /// Writes what was asked for to stdout.

@@ -1,23 +1,20 @@
 //! Starting the command.
 
 use std::env;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::process::Pid;
-
-use super::sys::{self, Mask, Recipe};
+use super::sys::{self, Hooked, Mask, Recipe, Started};
 use crate::engine::Attempt;
 use crate::job::Job;
-use crate::signal::Signal;
 use crate::status::{FaultClass, Outcome, StartFault};
 
 /// What came of starting the command.
 pub(super) enum Spawned {
-    /// It runs; until it is reaped this pid is its own.
-    Running(Pid),
+    /// It runs.
+    Running(Started),
     /// It could not be started.
     Failed(StartFault),
 }
@@ -44,10 +41,10 @@ impl<'a> Spawner<'a> {
 
     /// Starts the command. All signals must be held back meanwhile; the child lets them through
     /// again as they were at the start.
-    pub(super) fn spawn(&self, attempt: &Attempt<'_>, hooked: &[Signal], mask: &Mask) -> Spawned {
+    pub(super) fn spawn(&self, attempt: &Attempt<'_>, hooked: &[Hooked], mask: &Mask) -> Spawned {
         let program = self.job.command.first().map_or(OsStr::new(""), |word| word);
         match self.start(program, attempt, hooked, mask) {
-            Ok(pid) => Spawned::Running(pid),
+            Ok(started) => Spawned::Running(started),
             Err(error) => Spawned::Failed(fault(&error, program)),
         }
     }
@@ -56,12 +53,26 @@ impl<'a> Spawner<'a> {
         &self,
         program: &OsStr,
         attempt: &Attempt<'_>,
-        hooked: &[Signal],
+        hooked: &[Hooked],
         mask: &Mask,
-    ) -> io::Result<Pid> {
+    ) -> io::Result<Started> {
         let paths = c_strings(places_of(program))?;
         let words = c_strings(self.job.command.iter().cloned())?;
-        let environment = c_strings(self.environment(attempt))?;
+        let told = self.told(attempt);
+        let is_told = |entry: &&CStr| {
+            let name = entry.to_bytes().split(|byte| *byte == b'=').next();
+            told.iter().any(|(told, _)| name == Some(told.as_bytes()))
+        };
+        let inherited = sys::environment()
+            .into_iter()
+            .filter(|entry| !is_told(entry));
+        let added = told
+            .iter()
+            .map(|(name, value)| format!("{name}={value}").into());
+        let added = c_strings(added)?;
+        let environment: Vec<&CStr> = inherited
+            .chain(added.iter().map(CString::as_c_str))
+            .collect();
         sys::start(&Recipe {
             paths: &paths,
             words: &words,
@@ -72,9 +83,9 @@ impl<'a> Spawner<'a> {
         })
     }
 
-    /// Our environment and what the command is told of the run, an entry each.
-    fn environment(&self, attempt: &Attempt<'_>) -> Vec<OsString> {
-        let told = [
+    /// What the command is told of the run in its environment.
+    pub(super) fn told(&self, attempt: &Attempt<'_>) -> [(&'static str, String); 4] {
+        [
             ("RETRY_ATTEMPT", attempt.number.to_string()),
             ("RETRY_MAX_ATTEMPTS", self.job.policy.attempts.to_string()),
             (
@@ -82,18 +93,15 @@ impl<'a> Spawner<'a> {
                 attempt.last.map_or_else(String::new, Outcome::last_status),
             ),
             ("RETRY_RUN_ID", self.run_id.clone()),
-        ];
-        let ours = env::vars_os().filter(|(name, _)| told.iter().all(|(told, _)| name != told));
-        let told = told
-            .iter()
-            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let entry = |(name, value): (OsString, OsString)| {
-            let mut entry = name;
-            entry.push("=");
-            entry.push(value);
-            entry
-        };
-        ours.map(entry).chain(told.map(entry)).collect()
+        ]
+    }
+
+    /// The entries by which a process of this attempt, and no other's, is known.
+    pub(super) fn marks(&self, attempt: &Attempt<'_>) -> Vec<Vec<u8>> {
+        let [number, _, _, run] = self.told(attempt);
+        [number, run]
+            .map(|(name, value)| format!("{name}={value}").into_bytes())
+            .to_vec()
     }
 }
 

@@ -15,13 +15,26 @@ use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::leash::{Leash, Pull};
 use crate::signal::Signal;
-use crate::status::{Ending, Outcome};
+use crate::status::{Ending, OWN_FAILURE, Outcome};
+
+/// A child that was just started.
+pub(super) struct Newborn {
+    pub(super) pid: Pid,
+    /// What arrived for it before it was there.
+    pub(super) early: Vec<Arrival>,
+    /// What was sent to our group before it was in it.
+    pub(super) missed: Vec<Signal>,
+    /// What marks the environment of this attempt's processes.
+    pub(super) marks: Vec<Vec<u8>>,
+}
 
 /// What is known of the attempt that runs.
 struct Run {
     child: Pid,
     leash: Leash,
     family: Family,
+    /// What the terminal has not given to it, although it has to us.
+    missed: Vec<Signal>,
     /// The first fatal signal that reached us.
     interrupted: Option<Signal>,
     /// The messages for the command that we passed on.
@@ -29,26 +42,31 @@ struct Run {
 }
 
 impl Machine<'_> {
-    /// Supervises the child until it, and after a time limit all of its family, is gone. `early` is
-    /// what arrived for it before it was there.
+    /// Supervises the child until it, and after a time limit all of its family, is gone.
     pub(super) fn supervise(
         &mut self,
-        child: Pid,
-        early: Vec<Arrival>,
+        newborn: Newborn,
         ends_by: Option<Duration>,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
+        let Newborn {
+            pid: child,
+            early,
+            missed,
+            marks,
+        } = newborn;
         let scope = if self.shares_group {
             Scope::Descendants(child)
         } else {
             Scope::Group(child)
         };
         let leash = Leash::new(ends_by, self.supervision.kill_after);
-        let family = Family::new(scope);
+        let family = Family::new(scope, marks);
         let mut run = Run {
             child,
             leash,
             family,
+            missed,
             interrupted: None,
             told: Vec::new(),
         };
@@ -61,6 +79,7 @@ impl Machine<'_> {
                 Ok(Some(ending)) => return Ok(ending),
                 Err(error) => {
                     // Nothing may be left running that nobody watches.
+                    run.family.look();
                     let _ = run.family.signal(Signal::KILL);
                     return Err(error).context("cannot supervise the command any more");
                 }
@@ -96,10 +115,10 @@ impl Machine<'_> {
             }
         }
         // A child that is a zombie already sends no signal when the rest of its family goes.
-        let members = run.family.watched();
-        let members: Vec<BorrowedFd<'_>> = members.iter().map(|member| member.as_fd()).collect();
+        let watches = run.family.watches();
+        let watches: Vec<BorrowedFd<'_>> = watches.iter().map(|watch| watch.as_fd()).collect();
         let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
-        self.inbox.wait(left, &members)?;
+        self.inbox.wait(left, &watches)?;
         Ok(None)
     }
 
@@ -120,17 +139,17 @@ impl Machine<'_> {
             emit(&Event::Forwarded(signal));
         } else if inbox::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
-            if self.shares_group && from_kernel && is_given_to_the_group(signal) {
+            let missed = run.missed.iter().position(|missed| *missed == signal);
+            let is_given = missed
+                .map(|missed| run.missed.swap_remove(missed))
+                .is_none();
+            if self.shares_group && from_kernel && is_given && is_given_to_the_group(signal) {
                 return;
             }
-            let target = match run.family.scope() {
-                Scope::Group(leader) => -leader.as_raw_nonzero().get(),
-                Scope::Descendants(child) => child.as_raw_nonzero().get(),
-            };
             // It may be gone already, or not ours to signal; either way its end is what counts. A
             // stopped process would keep the signal waiting, hence CONT.
-            let _ = sys::kill(target, signal);
-            let _ = sys::kill(target, Signal::CONT);
+            let _ = run.family.pass(signal);
+            let _ = run.family.pass(Signal::CONT);
             emit(&Event::Forwarded(signal));
         }
     }
@@ -157,13 +176,14 @@ impl Run {
     /// How the attempt ended, for a child that ended with `status`.
     fn ending(&self, status: &WaitIdStatus) -> Ending {
         let died_of = status.terminating_signal().and_then(Signal::from_number);
-        let outcome = match (self.leash.is_pulled(), died_of, status.exit_status()) {
+        let code = status
+            .exit_status()
+            .and_then(|code| u8::try_from(code & 0xff).ok());
+        let outcome = match (self.leash.is_pulled(), died_of, code) {
             (true, _, _) => Outcome::TimedOut,
             (false, Some(signal), _) => Outcome::Killed(signal),
-            (false, None, code) => Outcome::Exited(
-                code.and_then(|code| u8::try_from(code & 0xff).ok())
-                    .unwrap_or(0),
-            ),
+            // One of both is always there; if not, it must not look like a success.
+            (false, None, code) => Outcome::Exited(code.unwrap_or(OWN_FAILURE)),
         };
         // A message that the command died of would have ended the pipeline without us, too.
         let died_of_message = died_of.filter(|signal| self.told.contains(signal));

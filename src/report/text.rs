@@ -90,6 +90,12 @@ impl<'a> Text<'a> {
                     )
                 }
             },
+            Event::TooLate { attempt, total } => {
+                let because = self.deadline(Duration::ZERO, *total);
+                let total = Shown(*total);
+                let said = format!("giving up after attempt {attempt}/{of} and {total}: {because}");
+                (Verbosity::Normal, said)
+            }
             Event::Interrupted {
                 signal,
                 attempt,

@@ -267,3 +267,21 @@ fn every_attempt_of_a_run_has_the_same_id_and_no_two_runs_share_one() {
     assert!(ids.iter().all(|id| *id == ids[0]) && ids[0].bytes().all(|b| b.is_ascii_hexdigit()));
     assert_ne!(one, other);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn death_by_a_signal_without_a_name_is_no_success() {
+    let done = Sandbox::new()
+        .retry(R)
+        .args(["--", "bash", "-c", "kill -33 $$"])
+        .run();
+    done.dies_of(33);
+    assert_eq!(done.failures(), 3, "{done:?}");
+}
+
+#[test]
+fn the_environment_is_handed_on_as_it_is() {
+    let script = "export X='a
+b' Y= Z=1; env | grep -v ^_= >plain; retry -a 1 -- env | grep -v -e ^_= -e ^RETRY_ >wrapped; diff plain wrapped";
+    Sandbox::new().bash(script).run().exits(0).stdout_is("");
+}

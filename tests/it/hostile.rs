@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::process::getuid;
 
@@ -238,4 +239,31 @@ fn what_we_may_not_signal_ends_the_retrying_and_is_named() {
         said.contains("could not be ended and is left behind") && said.lines().count() == 1,
         "{said}"
     );
+}
+
+#[test]
+fn with_another_namespaces_proc_the_whole_grace_is_waited() {
+    // Whom that names there are others, or nobody.
+    let sandbox = Sandbox::new();
+    let words = unshare(&["--pid", "--fork", "--kill-child"]);
+    let script = "(trap '' TERM; exec sleep 31) & sleep 31; :";
+    let options = "-a 1 --timeout 300ms -k 700ms -- sh -c".split(' ');
+    let done = call(&sandbox, &words)
+        .arg(RETRY)
+        .args(options)
+        .arg(script)
+        .run();
+    done.exits(124)
+        .took_at_least(Duration::from_secs(1))
+        .took_less_than(AT_ONCE);
+}
+
+#[test]
+fn the_first_process_of_a_new_namespace_is_run_like_any_other() {
+    let sandbox = Sandbox::new();
+    let words = unshare(&["--pid"]);
+    call(&sandbox, &words)
+        .args([RETRY, "-a", "1", "--", "sh", "-c", "exit 3"])
+        .run()
+        .exits(3);
 }

@@ -269,3 +269,66 @@ fn without_a_terminal_each_attempt_leads_a_group_of_its_own() {
     );
     assert_ne!(numbers[0], numbers[2], "{done:?}");
 }
+
+/// A script that says so when it runs beside an earlier run of itself that still holds the lock.
+fn alone(script: &str) -> String {
+    format!("exec 9>lock; flock -n 9 || echo OVERLAP; {script}")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn in_our_own_group_what_is_started_at_the_last_moment_is_ended_too() {
+    let options = "-a 2 --base 0 --process-group inherit --timeout 300ms -k 1s";
+    for script in [
+        "trap 'sleep 73 & exit 1' TERM; while :; do sleep 0.05; done",
+        "(sleep 83 & ); exec sleep 83",
+    ] {
+        let done = Sandbox::new().retry_sh(options, &alone(script)).run();
+        done.exits(124).stdout_is("");
+        assert_eq!(done.failures(), 2, "{done:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn more_members_than_there_are_descriptors_are_all_ended() {
+    let crowd = alone("for i in $(seq 40); do sleep 74 & done; wait");
+    for group in ["inherit", "new"] {
+        let sandbox = Sandbox::new();
+        std::fs::write(sandbox.path("crowd"), &crowd).expect("a script");
+        let script = format!(
+            "ulimit -n 24; exec retry -a 2 --base 0 --process-group {group} --timeout 500ms -k 500ms -- sh crowd"
+        );
+        let done = sandbox.bash(&script).run();
+        done.exits(124).stdout_is("");
+        assert_eq!(done.failures(), 2, "{done:?}");
+    }
+}
+
+#[test]
+fn a_child_that_has_left_its_group_is_ended_all_the_same() {
+    let script = "setpgrp(0, getpgrp(getppid())); $| = 1; print \"ready\\n\"; sleep 40";
+    let options = "--timeout 1s -k 1s -a 1 --";
+    let call = || Sandbox::new().retry(options).args(["perl", "-e", script]);
+    call().run().exits(124).took_less_than(AT_ONCE);
+    let mut running = call().spawn();
+    running.await_stdout("ready").signal(libc::SIGTERM);
+    running.wait().dies_of(libc::SIGTERM);
+}
+
+#[test]
+fn a_limit_that_was_passed_during_a_delay_allows_no_further_attempt() {
+    let options = "-a 3 --deadline 2s --base 1s --jitter none";
+    let sandbox = Sandbox::new();
+    let mut running = sandbox.retry_sh(options, "echo x >>runs; exit 6").spawn();
+    running.await_stderr("next in 1.00s").signal(libc::SIGSTOP);
+    crate::support::let_pass("2.2");
+    running.signal(libc::SIGCONT);
+    let done = running.wait();
+    done.exits(6);
+    assert_eq!(sandbox.lines("runs"), 1, "{done:?}");
+    assert!(
+        done.said()[1].contains("giving up after attempt 1/3"),
+        "{done:?}"
+    );
+}

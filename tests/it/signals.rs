@@ -3,7 +3,8 @@
 use std::process::Stdio;
 
 use libc::{
-    SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+    SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP,
+    SIGUSR1, SIGUSR2, SIGXFSZ,
 };
 
 use crate::support::{AT_ONCE, Call, Sandbox};
@@ -151,6 +152,7 @@ fn signals_that_were_ignored_at_the_start_are_ignored_in_the_command_and_no_othe
         &[SIGHUP, SIGINT, SIGQUIT],
         &[SIGPIPE],
         &[SIGTERM, SIGUSR1, SIGPIPE],
+        &[SIGCHLD, SIGCONT, SIGTSTP, SIGXFSZ],
     ] {
         let ignoring = |call| {
             ignored

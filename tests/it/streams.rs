@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use crate::support::{FAST, Sandbox, let_pass, open_to_write};
+use crate::support::{AT_ONCE, FAST, Sandbox, let_pass, open_to_write};
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 
@@ -170,4 +170,35 @@ fn the_command_inherits_no_descriptor_of_ours() {
     let script =
         "ls /proc/self/fd >plain; retry -a 1 -- ls /proc/self/fd >wrapped; diff plain wrapped";
     Sandbox::new().bash(script).run().exits(0).stdout_is("");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_loses_lines_and_changes_nothing() {
+    let script = "ulimit -f 0; retry $FAST -a 2 -- false 2>said; echo $?";
+    Sandbox::new().bash(script).run().stdout_is("1\n");
+}
+
+#[test]
+fn a_long_list_does_not_make_a_long_line() {
+    let list = vec!["7"; 5000].join(",");
+    let done = Sandbox::new()
+        .retry("--retry-on")
+        .arg(&list)
+        .args(["--", "false"])
+        .run();
+    done.exits(1);
+    assert!(done.stderr.len() < 400, "{done:?}");
+}
+
+#[test]
+fn a_wrong_call_ends_although_nobody_reads_what_is_wrong() {
+    let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+    fill(&writer);
+    Sandbox::new()
+        .retry("--bogus")
+        .stderr(writer)
+        .run()
+        .exits(125)
+        .took_less_than(AT_ONCE);
+    drop(reader);
 }

@@ -264,17 +264,24 @@ impl Stream {
 
     /// Reads until it has seen `text`.
     pub(crate) fn await_text(&mut self, text: &str) {
+        self.await_count(text, 1);
+    }
+
+    /// Reads until it has seen `text` so many times.
+    pub(crate) fn await_count(&mut self, text: &str, count: usize) {
         let until = Instant::now() + HANG;
-        while !String::from_utf8_lossy(&self.seen).contains(text) {
+        while String::from_utf8_lossy(&self.seen).matches(text).count() < count {
             match self
                 .chunks
                 .recv_timeout(until.saturating_duration_since(Instant::now()))
             {
                 Ok(chunk) => self.seen.extend(chunk),
-                Err(why) => panic!(
-                    "no '{text}' ({why}) in: {}",
-                    String::from_utf8_lossy(&self.seen)
-                ),
+                Err(why) => {
+                    panic!(
+                        "no '{text}' ({why}) in: {}",
+                        String::from_utf8_lossy(&self.seen)
+                    )
+                }
             }
         }
     }
@@ -285,7 +292,7 @@ impl Stream {
     }
 
     /// Reads to the end.
-    fn finish(&mut self) -> String {
+    pub(crate) fn finish(&mut self) -> String {
         let until = Instant::now() + HANG;
         loop {
             match self

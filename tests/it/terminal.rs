@@ -3,14 +3,15 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::support::{Sandbox, Stream};
+use crate::support::{AT_ONCE, RETRY, Sandbox, Stream};
 
 const INTERRUPT: &str = "\x03";
 const QUIT: &str = "\x1c";
@@ -27,11 +28,7 @@ struct Terminal {
 impl Terminal {
     fn new() -> Self {
         let sandbox = Sandbox::new();
-        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&keys).expect("a terminal");
-        unlockpt(&keys).expect("a terminal");
-        let name = ptsname(&keys, Vec::new()).expect("a terminal");
-        let line = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("a terminal");
+        let (keys, line) = open_terminal();
         let clone = |line: &OwnedFd| Stdio::from(line.try_clone().expect("a descriptor"));
         let mut command = sandbox.command("bash");
         command.args(["--norc", "--noprofile", "--noediting", "-i"]);
@@ -90,6 +87,19 @@ impl Drop for Terminal {
         let _ = kill_process_group(leader, Signal::KILL);
         let _ = self.shell.wait();
     }
+}
+
+/// The two ends of a new terminal: where keys are typed, and what programs use.
+fn open_terminal() -> (OwnedFd, OwnedFd) {
+    let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    // Not to be inherited by what other tests start at the same time.
+    rustix::io::fcntl_setfd(&keys, rustix::io::FdFlags::CLOEXEC).expect("a terminal");
+    grantpt(&keys).expect("a terminal");
+    unlockpt(&keys).expect("a terminal");
+    let name = ptsname(&keys, Vec::new()).expect("a terminal");
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let line = open(name, flags, Mode::empty()).expect("a terminal");
+    (keys, line)
 }
 
 /// Has the command lead a session whose terminal is this.
@@ -280,5 +290,76 @@ fn on_a_terminal_lines_carry_no_process_id() {
         terminal
             .printed()
             .contains("\nretry: false: attempt 1/2 failed: exit 1 after ")
+    );
+}
+
+/// Where a key may hit: `retry` says that it starts, and a moment later there is a command.
+const STARTING: &str = "retry -v -a 1 -- sleep 30";
+
+#[test]
+fn a_suspend_key_at_the_start_of_the_command_stops_both() {
+    let mut terminal = Terminal::new();
+    let show = "ps -eo pgid=,stat= | awk -v g=$(jobs -p) '$1 == g { print $2 }' | tr -d '+\\n'";
+    for round in 1..=20 {
+        terminal
+            .enter(STARTING)
+            .screen
+            .await_count("attempt 1/1 starts", round);
+        terminal.type_keys(SUSPEND);
+        // Both are there, and both have stopped; or the command has not come to be yet.
+        terminal.enter(&format!("echo st''ate $({show}) {round}."));
+        terminal.await_text(&format!(" {round}."));
+        terminal.enter("kill -KILL %%; until [ -z \"$(jobs -p)\" ]; do jobs >/dev/null; done");
+    }
+    let printed = terminal.printed();
+    let states: Vec<&str> = printed
+        .lines()
+        .filter(|line| line.starts_with("state "))
+        .collect();
+    assert_eq!(states.len(), 20, "{printed}");
+    for state in states {
+        assert!(
+            state.starts_with("state TT ") || state.starts_with("state T "),
+            "{state} in {printed}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupt_key_at_the_start_of_the_command_ends_both() {
+    let mut terminal = Terminal::new();
+    for round in 0..20 {
+        terminal
+            .enter(STARTING)
+            .screen
+            .await_count("attempt 1/1 starts", round + 1);
+        let typed = Instant::now();
+        terminal.type_keys(INTERRUPT);
+        terminal
+            .enter(&format!("echo ro''und {round} $?"))
+            .await_text(&format!("round {round} 130"));
+        assert!(typed.elapsed() < AT_ONCE);
+    }
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_a_session_that_we_lead() {
+    let sandbox = Sandbox::new();
+    let (keys, line) = open_terminal();
+    let mut command = sandbox.command(RETRY);
+    command.args(["-a", "1", "--", "sh", "-c", "echo ready; exec sleep 61"]);
+    command
+        .stdin(Stdio::from(line.try_clone().expect("a descriptor")))
+        .stdout(Stdio::piped());
+    lead_session(&mut command, line);
+    let mut leader = command.spawn().expect("retry starts");
+    drop(command);
+    let mut stdout = Stream::new(leader.stdout.take().expect("a pipe"));
+    stdout.await_text("ready");
+    drop(keys);
+    stdout.finish();
+    assert_eq!(
+        leader.wait().expect("our child").signal(),
+        Some(libc::SIGHUP)
     );
 }

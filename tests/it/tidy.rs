@@ -151,8 +151,13 @@ fn clocks_and_chance_come_in_at_the_edge() {
 #[test]
 fn unsafe_code_is_in_one_room() {
     occurs_only_in(
-        &["unsafe {", "unsafe fn", "unsafe("],
-        &["os/sys/mod", "os/sys/start/linux", "os/sys/start/elsewhere"],
+        &["unsafe {", "unsafe fn", "unsafe extern", "unsafe("],
+        &[
+            "os/sys/mod",
+            "os/sys/origin",
+            "os/sys/start/linux",
+            "os/sys/start/elsewhere",
+        ],
     );
 }
 

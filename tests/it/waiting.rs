@@ -134,6 +134,25 @@ fn nothing_wakes_us_while_the_command_runs() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn members_that_have_ended_do_not_keep_us_busy_while_the_others_have_their_grace() {
+    let script = "trap 'echo asked' TERM; sleep 100 & while :; do sleep 0.3; done";
+    let mut running = Sandbox::new()
+        .retry_sh("-a 1 --timeout 300ms -k 5s", script)
+        .spawn();
+    running.await_stdout("asked");
+    let (before, _) = activity(running.pid());
+    let_pass("1");
+    let (after, ticks) = activity(running.pid());
+    assert!(
+        after - before < 50 && ticks < 20,
+        "{} wake-ups, {ticks} ticks",
+        after - before
+    );
+    running.wait().exits(124);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn nothing_wakes_us_during_a_delay() {
     let mut running = Sandbox::new()
         .retry("-a 2 --base 20s --jitter none -- false")

@@ -4,138 +4,173 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, getpgrp, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, getpgrp, getpid, pidfd_open};
 
-use super::{Member, Scope};
-use crate::os::sys;
-use crate::signal::Signal;
+use super::{Process, Scope};
 
-/// What /proc/PID/stat says of a process.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What /proc/PID/stat says of a process that is alive.
+#[derive(Clone, Copy)]
 struct Stat {
-    pid: Pid,
+    process: Process,
     parent: i32,
     group: i32,
-    ended: bool,
-    started: u64,
 }
 
-/// The members that are alive and not in `watched`, with a watch each; nothing if that cannot
-/// be known.
-pub(super) fn living(scope: Scope, watched: &[Pid]) -> Option<Vec<Member>> {
+/// The members that are alive and not in `known`; nothing if that cannot be known.
+pub(super) fn find(scope: Scope, marks: &[Vec<u8>], known: &[Process]) -> Option<Vec<Process>> {
     let all = processes()?;
-    let mut found = Vec::new();
-    for stat in members(scope, watched, &all) {
-        match watch(&stat) {
-            Ok(Some(watch)) => found.push(Member {
-                pid: stat.pid,
-                watch,
-            }),
-            Ok(None) => {}
-            Err(_) => return None,
+    let members = match scope {
+        Scope::Group(leader) => of_group(&all, leader, leader),
+        Scope::Descendants(child) => {
+            let below = below(child, known, &all);
+            let ours = of_group(&all, getpgrp(), child);
+            let is_ours = |process: &Process| below.contains(process) || bears(*process, marks);
+            ours.into_iter().filter(is_ours).collect()
         }
-    }
-    Some(found)
+    };
+    Some(
+        members
+            .into_iter()
+            .filter(|process| !known.contains(process))
+            .collect(),
+    )
 }
 
-fn members(scope: Scope, watched: &[Pid], all: &[Stat]) -> Vec<Stat> {
-    let new = |stat: &&Stat| !stat.ended && !watched.contains(&stat.pid);
-    match scope {
-        Scope::Group(leader) => {
-            let group = leader.as_raw_nonzero().get();
-            let of_group = all
-                .iter()
-                .filter(|stat| stat.group == group && stat.pid != leader);
-            of_group.filter(new).copied().collect()
-        }
-        Scope::Descendants(child) => {
-            let group = getpgrp().as_raw_nonzero().get();
-            let descendants = descendants(child, watched, all);
-            descendants
-                .iter()
-                .filter(|stat| stat.group == group)
-                .filter(new)
-                .copied()
-                .collect()
-        }
-    }
+/// The processes of a group but this one and ourselves.
+fn of_group(all: &[Stat], group: Pid, except: Pid) -> Vec<Process> {
+    let group = group.as_raw_nonzero().get();
+    let processes = all
+        .iter()
+        .filter(|stat| stat.group == group)
+        .map(|stat| stat.process);
+    processes
+        .filter(|process| process.pid != except && process.pid != getpid())
+        .collect()
 }
 
 /// Everything below the child and the members known already, whose parents may be gone.
-fn descendants(child: Pid, watched: &[Pid], all: &[Stat]) -> Vec<Stat> {
-    let mut parents: Vec<i32> = watched
-        .iter()
-        .chain([&child])
-        .map(|pid| pid.as_raw_nonzero().get())
-        .collect();
+fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
+    let known = known.iter().map(|process| process.pid);
+    let mut parents: Vec<Pid> = known.chain([child]).collect();
     let mut below = Vec::new();
     while let Some(parent) = parents.pop() {
+        let parent = parent.as_raw_nonzero().get();
         for stat in all.iter().filter(|stat| stat.parent == parent) {
-            parents.push(stat.pid.as_raw_nonzero().get());
-            below.push(*stat);
+            parents.push(stat.process.pid);
+            below.push(stat.process);
         }
     }
     below
 }
 
-/// All processes; nothing without /proc.
-fn processes() -> Option<Vec<Stat>> {
-    let entries = fs::read_dir("/proc").ok()?;
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let stats: Vec<Stat> = names.filter_map(|name| stat(name.parse().ok()?)).collect();
-    (!stats.is_empty()).then_some(stats)
+/// Whether a process was started with all these entries in its environment.
+fn bears(process: Process, marks: &[Vec<u8>]) -> bool {
+    let environment = fs::read(format!("/proc/{}/environ", process.pid.as_raw_nonzero()));
+    let environment = environment.unwrap_or_default();
+    let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
+    marks.iter().all(|mark| entries.contains(&mark.as_slice()))
 }
 
-fn stat(pid: i32) -> Option<Stat> {
-    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+/// All processes that are alive; nothing where that cannot be known: /proc is missing or belongs to
+/// another pid namespace, or there is no descriptor left to read it.
+fn processes() -> Option<Vec<Stat>> {
+    let ourselves = fs::read_link("/proc/self").ok()?;
+    if ourselves.to_str()? != getpid().as_raw_nonzero().to_string() {
+        return None;
+    }
+    let mut stats = Vec::new();
+    for entry in fs::read_dir("/proc").ok()? {
+        let name = entry.ok()?.file_name();
+        let number = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(pid) = number.filter(|number| *number > 0).and_then(Pid::from_raw) {
+            stats.extend(stat(pid).ok()?);
+        }
+    }
+    Some(stats)
+}
+
+/// What is said of a process; nothing if it has ended.
+fn stat(pid: Pid) -> io::Result<Option<Stat>> {
+    match fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
+        Ok(text) => Ok(parse(pid, &text)),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ESRCH) => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
     // The name in parentheses may hold anything, more of them included.
     let fields = text.get(text.iter().rposition(|byte| *byte == b')')? + 2..)?;
-    let mut fields = std::str::from_utf8(fields).ok()?.split_ascii_whitespace();
-    let ended = matches!(fields.next()?, "Z" | "X" | "x");
-    let parent = fields.next()?.parse().ok()?;
-    let group = fields.next()?.parse().ok()?;
-    // Field 22 of proc(5), 16 behind the group.
-    let started = fields.nth(16)?.parse().ok()?;
-    Some(Stat {
-        pid: Pid::from_raw(pid)?,
+    let fields = std::str::from_utf8(fields).ok()?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    // The numbers of proc(5) count from 1, and the state is the third.
+    let field = |number: usize| fields.get(number - 3).copied();
+    let threads: u64 = field(20)?.parse().ok()?;
+    // With other threads alive, a main thread that has exited is a zombie as well.
+    let has_ended = matches!(field(3)?, "Z" | "X" | "x") && threads <= 1;
+    let process = Process {
+        pid,
+        started: field(22)?.parse().ok()?,
+    };
+    let (parent, group) = (field(4)?.parse().ok()?, field(5)?.parse().ok()?);
+    (!has_ended).then_some(Stat {
+        process,
         parent,
         group,
-        ended,
-        started,
     })
 }
 
-/// A watch on this very process; nothing if it is gone, even if its pid has been given away.
-fn watch(member: &Stat) -> io::Result<Option<OwnedFd>> {
-    let watch = match pidfd_open(member.pid, PidfdFlags::empty()) {
-        Ok(watch) => watch,
-        Err(Errno::SRCH) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let now = stat(member.pid.as_raw_nonzero().get());
-    Ok(now
-        .filter(|now| now.started == member.started && !now.ended)
-        .map(|_| watch))
+/// Whether a process has ended; as a zombie it has. Where that cannot be read, it may be alive.
+pub(super) fn has_ended(process: Process) -> bool {
+    stat(process.pid).is_ok_and(|now| now.is_none_or(|now| now.process != process))
 }
 
-/// Whether a watched process has ended; as a zombie it has.
-pub(super) fn has_ended(watch: &OwnedFd) -> bool {
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    matches!(
-        poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&at_once)),
-        Ok(1..)
-    )
-}
-
-/// Sends a signal to a member, unless it is gone.
-pub(super) fn send(member: &Member, signal: Signal) -> io::Result<()> {
-    if has_ended(&member.watch) {
-        return Ok(());
+/// A watch on this very process.
+///
+/// # Errors
+/// When it has ended, or there is no descriptor left.
+pub(super) fn watch(process: Process) -> io::Result<OwnedFd> {
+    let watch = pidfd_open(process.pid, PidfdFlags::empty())?;
+    // The pid may have been given away before it was opened.
+    if has_ended(process) {
+        Err(Errno::SRCH.into())
+    } else {
+        Ok(watch)
     }
-    sys::kill(member.pid.as_raw_nonzero().get(), signal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_hides_no_field() {
+        let fields = "7 8 8 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
+        let pid = Pid::from_raw(9).expect("a pid");
+        let stat = parse(pid, format!("9 (a) Z 1 (b) S {fields}").as_bytes()).expect("a process");
+        assert_eq!(
+            (stat.parent, stat.group, stat.process.started),
+            (7, 8, 4242)
+        );
+    }
+
+    #[test]
+    fn a_zombie_has_ended_unless_other_threads_live_on() {
+        let pid = Pid::from_raw(9).expect("a pid");
+        let line =
+            |threads| format!("9 (x) Z 7 8 8 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 4242 0 0");
+        assert!(parse(pid, line(1).as_bytes()).is_none());
+        assert!(parse(pid, line(3).as_bytes()).is_some());
+    }
+
+    #[test]
+    fn what_is_no_line_of_proc_is_no_process() {
+        let pid = Pid::from_raw(9).expect("a pid");
+        for text in ["", ")", "9 (x)", "9 (x) S", "9 (x) S a b c"] {
+            assert!(parse(pid, text.as_bytes()).is_none(), "{text}");
+        }
+    }
 }

@@ -6,72 +6,25 @@
     reason = "the calls of these files have no safe form in std or rustix"
 )]
 
+mod origin;
 mod start;
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Pid;
 
 use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
 
-pub(super) use start::{Recipe, start};
+use origin::{close_what_was_closed, sigpipe_was_ignored};
+pub(super) use origin::{environment, stdout_was_closed};
+pub(super) use start::{Recipe, Started, start};
 
 /// The bytes that a handler writes for a signal: its number, and whether the kernel made it.
 pub(super) const RECORD: usize = 2;
-
-/// What `sigpipe_was_ignored` tells.
-static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
-
-/// Whether stdout and stderr were closed when the process started.
-static OUTPUT_WAS_CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
-
-/// Rust's runtime ignores SIGPIPE before `main`, and opens /dev/null where a standard stream is
-/// closed. Both would hide from the command what our caller chose, so it is looked at before the
-/// runtime starts.
-// SAFETY: the section holds pointers to functions that take nothing, or the arguments of `main`,
-// and return nothing; this one needs no part of the runtime.
-#[used]
-#[cfg_attr(
-    target_vendor = "apple",
-    unsafe(link_section = "__DATA,__mod_init_func")
-)]
-#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-static BEFORE_MAIN: extern "C" fn() = look_before_main;
-
-extern "C" fn look_before_main() {
-    SIGPIPE_WAS_IGNORED.store(is_ignored(Signal::PIPE), Ordering::Relaxed);
-    for (was_closed, number) in OUTPUT_WAS_CLOSED.iter().zip(libc::STDOUT_FILENO..) {
-        // SAFETY: fcntl may be asked about any number.
-        let is_closed = unsafe { libc::fcntl(number, libc::F_GETFD) } == -1;
-        was_closed.store(is_closed, Ordering::Relaxed);
-    }
-}
-
-/// Whether stdout was closed when the process started.
-pub(super) fn stdout_was_closed() -> bool {
-    OUTPUT_WAS_CLOSED[0].load(Ordering::Relaxed)
-}
-
-/// Closes stdout and stderr again where they were closed at the start, in the command's process.
-/// Its writes must fail as they would without us. A stdin that was closed stays /dev/null.
-fn close_what_was_closed() {
-    for (was_closed, number) in OUTPUT_WAS_CLOSED.iter().zip(libc::STDOUT_FILENO..) {
-        if was_closed.load(Ordering::Relaxed) {
-            // SAFETY: nothing of the command's process uses the number before it executes.
-            unsafe { libc::close(number) };
-        }
-    }
-}
-
-/// Whether SIGPIPE was ignored when the process started.
-fn sigpipe_was_ignored() -> bool {
-    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
-}
 
 /// Whether this signal is ignored.
 pub(super) fn is_ignored(signal: Signal) -> bool {
@@ -131,6 +84,12 @@ impl Mask {
         mask
     }
 
+    /// Whether a signal is in the set.
+    pub(super) fn has(&self, signal: Signal) -> bool {
+        // SAFETY: the set is initialized.
+        unsafe { libc::sigismember(&raw const self.0, signal.number()) == 1 }
+    }
+
     fn all() -> Self {
         let mut mask = Self::none();
         // SAFETY: the set is initialized.
@@ -147,9 +106,17 @@ fn change_mask(how: libc::c_int, change: &Mask) -> Mask {
     old
 }
 
-/// Unblocks a signal and returns what was blocked before.
-pub(super) fn unblock(signal: Signal) -> Mask {
-    change_mask(libc::SIG_UNBLOCK, &Mask::one(signal))
+/// Unblocks a signal.
+pub(super) fn unblock(signal: Signal) {
+    change_mask(libc::SIG_UNBLOCK, &Mask::one(signal));
+}
+
+/// The signals that are held back and have arrived.
+pub(super) fn pending() -> Mask {
+    let mut mask = Mask::none();
+    // SAFETY: the set is initialized.
+    unsafe { libc::sigpending(&raw mut mask.0) };
+    mask
 }
 
 /// Holds back all signals until they are released with what this returns.
@@ -162,6 +129,25 @@ pub(super) fn release_signals(held: &Mask) {
     change_mask(libc::SIG_SETMASK, held);
 }
 
+/// A signal that this process treats in a way of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Hooked {
+    pub(super) signal: Signal,
+    /// It was ignored when we were started, so the command is to ignore it.
+    pub(super) was_ignored: bool,
+}
+
+impl Hooked {
+    /// Puts back what was before us.
+    fn restore(self) {
+        if self.was_ignored {
+            ignore(self.signal);
+        } else {
+            reset(self.signal);
+        }
+    }
+}
+
 /// Gives a signal its default action.
 fn reset(signal: Signal) {
     // SAFETY: the default action is no code of ours.
@@ -169,8 +155,7 @@ fn reset(signal: Signal) {
 }
 
 /// Ignores a signal.
-#[cfg(not(target_os = "linux"))]
-fn ignore(signal: Signal) {
+pub(super) fn ignore(signal: Signal) {
     // SAFETY: ignoring a signal is no code of ours.
     unsafe { libc::signal(signal.number(), libc::SIG_IGN) };
 }

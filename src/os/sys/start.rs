@@ -6,10 +6,11 @@
 //! ask for the parent-death signal and resets the handlers that are ours instead of all there may be.
 //! Elsewhere std forks.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
-use super::Mask;
-use crate::signal::Signal;
+use rustix::process::Pid;
+
+use super::{Hooked, Mask};
 
 /// All that is needed to start a command.
 pub(in crate::os) struct Recipe<'a> {
@@ -18,11 +19,11 @@ pub(in crate::os) struct Recipe<'a> {
     /// The program's name and its arguments.
     pub(in crate::os) words: &'a [CString],
     /// The environment, an entry each.
-    pub(in crate::os) environment: &'a [CString],
+    pub(in crate::os) environment: &'a [&'a CStr],
     /// Whether the command leads a process group of its own.
     pub(in crate::os) leads_group: bool,
-    /// The signals that have a handler of ours.
-    pub(in crate::os) hooked: &'a [Signal],
+    /// The signals that we treat in a way of our own.
+    pub(in crate::os) hooked: &'a [Hooked],
     /// The signals that were blocked when we were started.
     pub(in crate::os) mask: &'a Mask,
 }
@@ -36,3 +37,11 @@ pub(in crate::os) use linux::start;
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
 pub(in crate::os) use elsewhere::start;
+
+/// A command that was started.
+pub(in crate::os) struct Started {
+    /// Its process; until it is reaped this pid is its own.
+    pub(in crate::os) pid: Pid,
+    /// The signals that it has been given before it executed the command.
+    pub(in crate::os) given: Mask,
+}

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-use super::Recipe;
-use crate::os::sys;
+use super::{Recipe, Started};
+use crate::os::sys::{self, Mask};
 use crate::signal::Signal;
 
 /// Starts the command. All signals must be blocked meanwhile.
@@ -17,11 +17,17 @@ use crate::signal::Signal;
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came
 /// closest.
-pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
+pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
     let mut error = io::Error::from_raw_os_error(libc::ENOENT);
     for path in recipe.paths {
         match start_at(path, recipe) {
-            Ok(pid) => return Ok(pid),
+            // What it was given is not known, and given again.
+            Ok(pid) => {
+                return Ok(Started {
+                    pid,
+                    given: Mask::none(),
+                });
+            }
             Err(other) => match other.raw_os_error() {
                 Some(libc::EACCES) => error = other,
                 Some(libc::ENOENT | libc::ENOTDIR) if recipe.paths.len() > 1 => {}
@@ -35,7 +41,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
 fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
     let mut command = Command::new(text(path));
     command.env_clear();
-    for entry in recipe.environment.iter().map(|entry| entry.as_bytes()) {
+    for entry in recipe.environment.iter().map(|entry| entry.to_bytes()) {
         let at = entry
             .iter()
             .position(|byte| *byte == b'=')
@@ -51,8 +57,8 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
     }
     let (hooked, mask) = (recipe.hooked.to_vec(), *recipe.mask);
     let prepare = move || {
-        for signal in &hooked {
-            sys::reset(*signal);
+        for hooked in &hooked {
+            hooked.restore();
         }
         if sys::sigpipe_was_ignored() {
             sys::ignore(Signal::PIPE);

@@ -8,8 +8,8 @@ use rustix::process::{
     Pid, Signal as Number, getpid, getppid, set_parent_process_death_signal, setpgid,
 };
 
-use super::Recipe;
-use crate::os::sys;
+use super::{Recipe, Started};
+use crate::os::sys::{self, Mask};
 use crate::signal::Signal;
 use crate::status::OWN_FAILURE;
 
@@ -28,6 +28,7 @@ struct Child<'a> {
     script: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     parent: Pid,
+    given: Mask,
     error: c_int,
 }
 
@@ -36,11 +37,11 @@ struct Child<'a> {
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came
 /// closest.
-pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
-    let words = pointers(recipe.words);
+pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
+    let words = pointers(recipe.words.iter().map(CString::as_c_str));
     let script = [SHELL.as_ptr(), ptr::null()].into_iter();
     let script = script.chain(words.iter().skip(1).copied()).collect();
-    let environment = pointers(recipe.environment);
+    let environment = pointers(recipe.environment.iter().copied());
     let parent = getpid();
     let mut child = Child {
         recipe,
@@ -48,6 +49,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
         script,
         environment,
         parent,
+        given: Mask::none(),
         error: 0,
     };
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
@@ -64,7 +66,10 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
     }
     let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))?;
     match child.error {
-        0 => Ok(pid),
+        0 => Ok(Started {
+            pid,
+            given: child.given,
+        }),
         error => {
             // It has exited without a trace of the command, and is taken away before anybody
             // looks for it.
@@ -76,12 +81,8 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Pid> {
     }
 }
 
-fn pointers(strings: &[CString]) -> Vec<*const c_char> {
-    strings
-        .iter()
-        .map(|string| string.as_ptr())
-        .chain([ptr::null()])
-        .collect()
+fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
+    strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
 }
 
 /// The child's way to the command.
@@ -89,6 +90,7 @@ extern "C" fn run(child: *mut c_void) -> c_int {
     // SAFETY: this is what `start` gave to clone, and `start` stands still.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
     prepare(child);
+    give_signals(child);
     child.error = execute(child);
     // SAFETY: nothing of the parent's may run here, such as what it does at its exit.
     unsafe { libc::_exit(OWN_FAILURE.into()) }
@@ -99,8 +101,8 @@ extern "C" fn run(child: *mut c_void) -> c_int {
 fn prepare(child: &Child<'_>) {
     // A handler must be gone before its signal is let through, or it would run here, take the
     // signal from the command and write it into our pipe.
-    for signal in child.recipe.hooked {
-        sys::reset(*signal);
+    for hooked in child.recipe.hooked {
+        hooked.restore();
     }
     // Rust's runtime has ignored it, and an ignored signal stays so in the command.
     if !sys::sigpipe_was_ignored() {
@@ -113,11 +115,27 @@ fn prepare(child: &Child<'_>) {
     }
     // Where this is forbidden, the command merely outlives our death.
     let _ = set_parent_process_death_signal(Some(Number::TERM));
-    if getppid() != Some(child.parent) {
+    // From another pid namespace than ours, as the first process of a new one has it, we have no
+    // pid that could be compared.
+    if getppid().is_some_and(|parent| parent != child.parent) {
         // SAFETY: we died in between, and the signal will not come any more.
         unsafe { libc::_exit(OWN_FAILURE.into()) };
     }
+}
+
+/// Lets through what has arrived for this process, but no stop: that would keep us standing still
+/// as well, deaf to everything. Whoever starts us sees to it that a stop is not lost.
+fn give_signals(child: &mut Child<'_>) {
+    child.given = sys::pending();
+    let stops =
+        [Signal::TSTP, Signal::TTIN, Signal::TTOU].map(|stop| (stop, sys::is_ignored(stop)));
+    for (stop, _) in stops {
+        sys::ignore(stop);
+    }
     sys::release_signals(child.recipe.mask);
+    for (stop, _) in stops.into_iter().filter(|(_, was_ignored)| !was_ignored) {
+        sys::reset(stop);
+    }
 }
 
 /// Executes the command from the first path that can be executed. It returns only if there is
