@@ -132,6 +132,16 @@ fn line_prefix() -> String {
     prefix((!os::stderr_is_terminal()).then(std::process::id))
 }
 
+/// How often a property of a parser is tried; `PROPTEST_CASES` says otherwise.
+#[cfg(test)]
+fn many_cases() -> proptest::test_runner::Config {
+    let mut config = proptest::test_runner::Config::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 100_000;
+    }
+    config
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -387,7 +387,7 @@ fn every_sentence_is_one_line_in_lower_case_without_a_full_stop() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::test_runner::Config::with_cases(2_000))]
+    #![proptest_config(crate::many_cases())]
 
     #[test]
     fn no_command_line_makes_the_parser_panic(args in proptest::collection::vec(

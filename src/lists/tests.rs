@@ -201,7 +201,7 @@ fn sets_can_be_taken_from_each_other_until_nothing_is_left() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(crate::many_cases())]
 
     #[test]
     fn no_text_makes_the_list_parser_panic(text in ".*") {

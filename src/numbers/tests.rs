@@ -70,7 +70,7 @@ fn shares_are_percentages_or_fractions_up_to_all() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(crate::many_cases())]
 
     #[test]
     fn no_text_makes_a_parser_panic(text in prop_oneof![".*", "[-+0-9.%a-z ]{0,40}"]) {

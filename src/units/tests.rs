@@ -114,7 +114,7 @@ fn durations_are_shown_short_and_rounded_half_up() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(crate::many_cases())]
 
     #[test]
     fn no_text_makes_a_parser_panic(text in ".*") {

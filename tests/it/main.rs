@@ -9,6 +9,7 @@ mod help;
 mod hostile;
 mod limits;
 mod signals;
+mod storm;
 mod streams;
 mod support;
 mod terminal;

@@ -1,0 +1,121 @@
+//! Signals at random instants, and runs that are long or many. A fixed number of rounds is part of
+//! the suite; more are run by hand:
+//!
+//! ```sh
+//! RETRY_ROUNDS=100 cargo test --release storm -- --nocapture
+//! ```
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+use crate::support::{AT_ONCE, Sandbox};
+
+/// How many times as long as in the suite.
+fn rounds() -> u64 {
+    let rounds = std::env::var("RETRY_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok());
+    rounds.unwrap_or(1)
+}
+
+/// Numbers that look random and are the same in every run.
+fn scatter(number: u64) -> u64 {
+    let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
+}
+
+/// Sends a signal at a random instant of the first 30 ms, again and again, to `retry` with these
+/// options around this script.
+fn storm(options: &str, script: &str) {
+    for round in 0..60 * rounds() {
+        let sandbox = Sandbox::new();
+        let script = format!("ulimit -c 0; {script}");
+        let mut running = sandbox.retry_sh(&format!("-v {options}"), &script).spawn();
+        thread::sleep(Duration::from_micros(scatter(round) % 30_000));
+        let signal = [SIGTERM, SIGINT, SIGHUP, SIGQUIT][usize::try_from(round % 4).expect("small")];
+        let sent = Instant::now();
+        running.signal(signal);
+        let done = running.wait();
+        assert!(
+            done.ended.saturating_duration_since(sent) < AT_ONCE,
+            "{done:?}"
+        );
+        // A command that fails or times out in the very same instant is reported as that.
+        let died_of_it = done.status.signal() == Some(signal);
+        let failed = matches!(done.status.code(), Some(1 | 124));
+        assert!(died_of_it || failed, "round {round}: {done:?}");
+        let stopped = done
+            .stderr
+            .find("stopped by SIG")
+            .unwrap_or(done.stderr.len());
+        assert!(
+            !done.stderr[stopped..].contains("starts"),
+            "round {round}: {done:?}"
+        );
+    }
+}
+
+#[test]
+fn a_signal_at_any_instant_of_a_run_ends_everything() {
+    storm("--base 1ms", "exec sleep 30");
+}
+
+#[test]
+fn a_signal_at_any_instant_before_or_during_a_delay_ends_everything() {
+    storm("--base 30s --cap 30s --jitter none", "exit 1");
+}
+
+#[test]
+fn a_signal_at_any_instant_of_a_run_of_quick_attempts_ends_everything() {
+    storm("-a inf --base 1ms --cap 1ms", "exit 1");
+}
+
+#[test]
+fn a_signal_at_any_instant_of_attempts_that_time_out_ends_everything() {
+    storm("-a inf --base 1ms --cap 1ms --timeout 3ms", "exec sleep 30");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn after_many_attempts_memory_and_descriptors_are_what_they_were_after_few() {
+    let last = 400 * rounds();
+    let script = "case $RETRY_ATTEMPT in 20|LAST) awk '/^VmRSS/ { print $2 }' /proc/$PPID/status; ls /proc/$PPID/fd | wc -l;; esac; exit 3";
+    let script = script.replace("LAST", &last.to_string());
+    let done = Sandbox::new()
+        .retry_sh(&format!("-q -a {last} --base 0 --timeout 30s"), &script)
+        .run();
+    done.exits(3);
+    let readings: Vec<u64> = done
+        .stdout
+        .split_whitespace()
+        .map(|n| n.parse().expect("a number"))
+        .collect();
+    assert_eq!(readings.len(), 4, "{done:?}");
+    assert!(
+        readings[2] <= readings[0] + 128,
+        "kB resident, then and now: {readings:?}"
+    );
+    assert_eq!(readings[3], readings[1], "descriptors, then and now");
+}
+
+#[test]
+fn of_many_at_once_each_keeps_its_status_and_leaves_nothing() {
+    let (many, seconds) = (5 * rounds().min(100), 2 + rounds().min(100) / 2);
+    let script = format!(
+        "for i in $(seq {many}); do
+             retry -q -a inf --base 100ms --cap 500ms --deadline {seconds}s -- sh -c \"exit $((i % 100 + 3))\" &
+             pids=\"$pids $!:$((i % 100 + 3))\"
+         done
+         for pair in $pids; do
+             wait ${{pair%:*}}; status=$?
+             [ $status = ${{pair#*:}} ] || [ $status = 124 ] || echo $pair: $status
+         done
+         echo done"
+    );
+    let done = Sandbox::new().bash(&script).run();
+    done.exits(0).stdout_is("done\n");
+    assert_eq!(done.stderr, "", "{done:?}");
+}
