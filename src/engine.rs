@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::event::Event;
+use crate::event::{Ended, Event};
 use crate::policy::{Decision, History, Policy};
 use crate::signal::Signal;
 use crate::status::{Ending, Exit, Outcome};
@@ -72,13 +72,14 @@ pub(crate) fn run(
         let now = world.now();
         let decision = policy.decide(&mut history, &ending, now, draw());
         let outcome = ending.outcome;
-        emit(&Event::Ended {
+        let took = now.saturating_sub(start);
+        let ended = Ended {
             attempt: number,
             outcome: &outcome,
-            took: now.saturating_sub(start),
-            decision: &decision,
+            took,
             total: now,
-        });
+        };
+        emit(&Event::Ended(ended, &decision));
         let Decision::Retry { delay } = decision else {
             return Ok(Policy::exit(&outcome, &decision));
         };

@@ -6,6 +6,19 @@ use crate::policy::{Decision, Reason};
 use crate::signal::Signal;
 use crate::status::Outcome;
 
+/// The end of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended<'a> {
+    /// Counted from 1.
+    pub(crate) attempt: u64,
+    /// How it ended.
+    pub(crate) outcome: &'a Outcome,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// The time since the start.
+    pub(crate) total: Duration,
+}
+
 /// Something that happened in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
@@ -25,18 +38,7 @@ pub(crate) enum Event<'a> {
     /// The grace after a time limit is over and what was left was sent KILL.
     Killed,
     /// An attempt ended and it is decided what comes next.
-    Ended {
-        /// Counted from 1.
-        attempt: u64,
-        /// How it ended.
-        outcome: &'a Outcome,
-        /// How long it took.
-        took: Duration,
-        /// What comes next.
-        decision: &'a Decision,
-        /// The time since the start.
-        total: Duration,
-    },
+    Ended(Ended<'a>, &'a Decision),
     /// The delay after this attempt ended too late for another.
     TooLate {
         /// The last attempt made.
@@ -60,11 +62,7 @@ impl Event<'_> {
     pub(crate) fn follows_fatal_signal(&self) -> bool {
         matches!(
             self,
-            Self::Interrupted { .. }
-                | Self::Ended {
-                    decision: Decision::Stop(Reason::Signal(_)),
-                    ..
-                }
+            Self::Interrupted { .. } | Self::Ended(_, Decision::Stop(Reason::Signal(_)))
         )
     }
 }

@@ -73,7 +73,8 @@ fn transcript(flags: &str, mut world: Rehearsal) -> String {
     let mut emit = |event: &Event<'_>| {
         let at = match event {
             Event::Starting { at, .. } => *at,
-            Event::Ended { total, .. } | Event::Interrupted { total, .. } => *total,
+            Event::Ended(ended, _) => ended.total,
+            Event::Interrupted { total, .. } => *total,
             _ => return,
         };
         let line = text.line(event).unwrap_or_default();

@@ -14,7 +14,6 @@ mod terminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use rustix::process::Pid;
 
 use crate::engine::{Attempt, Emit, World};
 use crate::event::Event;
@@ -22,7 +21,7 @@ use crate::job::{Grouping, Job, Supervision};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 use inbox::{Arrival, Inbox};
-use spawn::{Spawned, Spawner};
+use spawn::Spawner;
 use supervise::Newborn;
 use sys::{Mask, Started};
 
@@ -62,26 +61,23 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A fatal signal that has arrived before there is a command.
-    fn fatal_before_start(&self, early: &[Arrival]) -> Option<Signal> {
-        let taken = early.iter().map(|arrival| arrival.signal);
+    /// The signals that have arrived since they were held back, of those that would reach us.
+    fn held_back(&self, held: &Mask) -> Vec<Signal> {
         let pending = sys::pending();
-        let hooked = self.inbox.hooked().iter().map(|hooked| hooked.signal);
-        taken
-            .chain(hooked.filter(|signal| pending.has(*signal)))
-            .find(|signal| inbox::is_fatal(*signal))
+        let ours = self.inbox.hooked().iter().map(|hooked| hooked.signal);
+        ours.filter(|signal| pending.has(*signal) && !held.has(*signal))
+            .collect()
     }
 
     /// What a terminal has sent to our group while the command was not in it yet.
-    fn missed_by_the_newborn(&self, pid: Pid, given: &Mask) -> Vec<Signal> {
-        let pending = sys::pending();
-        if self.shares_group && pending.has(Signal::TSTP) {
+    fn missed_by(&self, newborn: &Started, held: &Mask) -> Vec<Signal> {
+        if self.shares_group && sys::pending().has(Signal::TSTP) {
             // We stop as soon as signals are let through.
-            let _ = sys::kill(pid.as_raw_nonzero().get(), Signal::TSTP);
+            let _ = sys::kill(newborn.pid.as_raw_nonzero().get(), Signal::TSTP);
         }
-        let hooked = self.inbox.hooked().iter().map(|hooked| hooked.signal);
-        hooked
-            .filter(|signal| pending.has(*signal) && !given.has(*signal))
+        let held_back = self.held_back(held).into_iter();
+        held_back
+            .filter(|signal| !newborn.given.has(*signal))
             .collect()
     }
 
@@ -110,7 +106,11 @@ impl World for Machine<'_> {
         // With signals held back, what comes from here on waits until it can be passed on.
         let held = sys::hold_signals();
         let early = self.inbox.take();
-        if let Some(signal) = self.fatal_before_start(&early) {
+        let arrived = early
+            .iter()
+            .map(|arrival| arrival.signal)
+            .chain(self.held_back(&held));
+        if let Some(signal) = arrived.into_iter().find(|signal| inbox::is_fatal(*signal)) {
             sys::release_signals(&held);
             let outcome = Outcome::Killed(signal);
             return Ok(Ending {
@@ -118,21 +118,16 @@ impl World for Machine<'_> {
                 ..outcome.into()
             });
         }
-        let spawned = self
+        let (hooked, mask) = (self.inbox.hooked(), self.inbox.mask_at_start());
+        let newborn = self
             .spawner
-            .spawn(attempt, self.inbox.hooked(), self.inbox.mask_at_start());
-        let newborn = match spawned {
-            Spawned::Running(Started { pid, given }) => {
-                let missed = self.missed_by_the_newborn(pid, &given);
-                Ok(Newborn {
-                    pid,
-                    early,
-                    missed,
-                    marks: self.spawner.marks(attempt),
-                })
-            }
-            Spawned::Failed(fault) => Err(fault),
-        };
+            .spawn(attempt, hooked, mask)
+            .map(|started| Newborn {
+                missed: self.missed_by(&started, &held),
+                pid: started.pid,
+                marks: self.spawner.marks(attempt),
+                early,
+            });
         sys::release_signals(&held);
         match newborn {
             Ok(newborn) => self.supervise(newborn, attempt.ends_by, emit),

@@ -11,14 +11,6 @@ use crate::engine::Attempt;
 use crate::job::Job;
 use crate::status::{FaultClass, Outcome, StartFault};
 
-/// What came of starting the command.
-pub(super) enum Spawned {
-    /// It runs.
-    Running(Started),
-    /// It could not be started.
-    Failed(StartFault),
-}
-
 /// Where programs are looked for if there is no PATH, as execvp(3) does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
@@ -41,12 +33,18 @@ impl<'a> Spawner<'a> {
 
     /// Starts the command. All signals must be held back meanwhile; the child lets them through
     /// again as they were at the start.
-    pub(super) fn spawn(&self, attempt: &Attempt<'_>, hooked: &[Hooked], mask: &Mask) -> Spawned {
+    ///
+    /// # Errors
+    /// Why it could not be started.
+    pub(super) fn spawn(
+        &self,
+        attempt: &Attempt<'_>,
+        hooked: &[Hooked],
+        mask: &Mask,
+    ) -> Result<Started, StartFault> {
         let program = self.job.command.first().map_or(OsStr::new(""), |word| word);
-        match self.start(program, attempt, hooked, mask) {
-            Ok(started) => Spawned::Running(started),
-            Err(error) => Spawned::Failed(fault(&error, program)),
-        }
+        self.start(program, attempt, hooked, mask)
+            .map_err(|error| fault(&error, program))
     }
 
     fn start(

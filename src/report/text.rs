@@ -1,10 +1,9 @@
 //! Events as lines for people.
 
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::event::Event;
+use crate::event::{Ended, Event};
 use crate::job::{Job, Verbosity};
 use crate::lists::StatusList;
 use crate::plain;
@@ -63,33 +62,22 @@ impl<'a> Text<'a> {
                 format!("time limit reached; {signal} sent"),
             ),
             Event::Killed => (Verbosity::Verbose, "still running; SIGKILL sent".into()),
-            Event::Ended {
-                attempt,
-                outcome,
-                took,
-                decision,
-                total,
-            } => match decision {
-                Decision::Succeed { by_rule } => {
-                    let worth = if *attempt == 1 {
-                        Verbosity::Verbose
-                    } else {
-                        Verbosity::Normal
-                    };
-                    (worth, self.success(*attempt, outcome, *by_rule, *total))
-                }
-                Decision::Stop(reason) => (
-                    Verbosity::Normal,
-                    self.stop(*attempt, outcome, *took, reason, *total),
-                ),
-                Decision::Retry { delay } => {
-                    let failed = self.failed(*attempt, outcome, *took);
-                    (
-                        Verbosity::Normal,
-                        format!("{failed}; next in {}", Shown(*delay)),
-                    )
-                }
-            },
+            Event::Ended(ended, Decision::Succeed { by_rule }) => {
+                let at_first = ended.attempt == 1;
+                let worth = if at_first {
+                    Verbosity::Verbose
+                } else {
+                    Verbosity::Normal
+                };
+                (worth, self.success(ended, *by_rule))
+            }
+            Event::Ended(ended, Decision::Stop(reason)) => {
+                (Verbosity::Normal, self.stop(ended, reason))
+            }
+            Event::Ended(ended, Decision::Retry { delay }) => {
+                let said = format!("{}; next in {}", self.failed(ended), Shown(*delay));
+                (Verbosity::Normal, said)
+            }
             Event::TooLate { attempt, total } => {
                 let because = self.deadline(Duration::ZERO, *total);
                 let total = Shown(*total);
@@ -108,75 +96,73 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn success(&self, attempt: u64, outcome: &Outcome, by_rule: bool, total: Duration) -> String {
-        let of = self.policy.attempts;
-        let mut said = format!("succeeded on attempt {attempt}/{of} after {}", Shown(total));
-        if let (true, Some(list)) = (by_rule, &self.policy.success_on) {
-            // Writing to a string cannot fail.
-            let _ = write!(
-                said,
-                ": {} is in --success-on {}",
-                outcome.noun(),
-                list.written
-            );
+    fn success(&self, ended: &Ended<'_>, by_rule: bool) -> String {
+        let (attempt, of, total) = (ended.attempt, self.policy.attempts, Shown(ended.total));
+        let said = format!("succeeded on attempt {attempt}/{of} after {total}");
+        if by_rule {
+            let (noun, listed) = (ended.outcome.noun(), list(self.policy.success_on.as_ref()));
+            format!("{said}: {noun} is in --success-on{listed}")
+        } else {
+            said
         }
-        said
     }
 
-    fn failed(&self, attempt: u64, outcome: &Outcome, took: Duration) -> String {
-        let of = self.policy.attempts;
+    fn failed(&self, ended: &Ended<'_>) -> String {
+        let Ended {
+            attempt,
+            outcome,
+            took,
+            ..
+        } = ended;
+        let failed = format!(
+            "attempt {attempt}/{} failed: {outcome}",
+            self.policy.attempts
+        );
         match outcome {
-            Outcome::NotStarted(_) => format!("attempt {attempt}/{of} failed: {outcome}"),
-            _ => format!(
-                "attempt {attempt}/{of} failed: {outcome} after {}",
-                Shown(took)
-            ),
+            Outcome::NotStarted(_) => failed,
+            _ => format!("{failed} after {}", Shown(*took)),
         }
     }
 
-    fn stop(
-        &self,
-        attempt: u64,
-        outcome: &Outcome,
-        took: Duration,
-        reason: &Reason,
-        total: Duration,
-    ) -> String {
-        let because = match reason {
-            Reason::Attempts => None,
+    fn stop(&self, ended: &Ended<'_>, reason: &Reason) -> String {
+        let outcome = ended.outcome;
+        match reason {
             Reason::NeverStarts => {
-                return format!("{outcome}{}", hint::of(outcome, self.program, &self.name));
+                format!("{outcome}{}", hint::of(outcome, self.program, &self.name))
             }
             Reason::Signal(signal) => {
-                let of = self.policy.attempts;
-                let took = Shown(took);
-                return format!(
-                    "stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}"
-                );
+                let (attempt, of, took) = (ended.attempt, self.policy.attempts, Shown(ended.took));
+                format!("stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}")
             }
-            Reason::LeftBehind(pid) => Some(format!(
-                "process {pid} could not be ended and is left behind, so no attempt may start beside it"
-            )),
+            _ => {
+                let because = self.because(ended, reason);
+                format!(
+                    "{}; giving up after {}{because}",
+                    self.failed(ended),
+                    Shown(ended.total)
+                )
+            }
+        }
+    }
+
+    /// Why there is no retry, behind a colon; empty if the numbers of the line say it.
+    fn because(&self, ended: &Ended<'_>, reason: &Reason) -> String {
+        let noun = ended.outcome.noun();
+        match reason {
+            Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
+            Reason::LeftBehind(pid) => format!(
+                ": process {pid} could not be ended and is left behind, so no attempt may start beside it"
+            ),
             Reason::AskedFor => {
-                let noun = outcome.noun();
-                Some(format!(
-                    "not retryable: {noun} is retried only if --retry-on names it"
-                ))
+                format!(": not retryable: {noun} is retried only if --retry-on names it")
             }
             Reason::StopOn => {
-                let (noun, listed) = (outcome.noun(), list(self.policy.stop_on.as_ref()));
-                Some(format!("not retryable: {noun} is in --stop-on{listed}"))
+                let listed = list(self.policy.stop_on.as_ref());
+                format!(": not retryable: {noun} is in --stop-on{listed}")
             }
-            Reason::NotInRetryOn => Some(self.not_listed(outcome)),
-            Reason::Deadline { delay } => Some(self.deadline(*delay, total)),
-        };
-        let mut said = self.failed(attempt, outcome, took);
-        // Writing to a string cannot fail.
-        let _ = write!(said, "; giving up after {}", Shown(total));
-        if let Some(because) = because {
-            let _ = write!(said, ": {because}");
+            Reason::NotInRetryOn => format!(": {}", self.not_listed(ended.outcome)),
+            Reason::Deadline { delay } => format!(": {}", self.deadline(*delay, ended.total)),
         }
-        said
     }
 
     fn not_listed(&self, outcome: &Outcome) -> String {
