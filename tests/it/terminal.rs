@@ -125,7 +125,7 @@ fn an_interrupt_key_reaches_the_command_once_and_it_is_not_run_again() {
         select undef, undef, undef, 0.3 for 1, 2;
         print qq(ints=$n\\n); exit 9";
     fs::write(terminal.sandbox.path("count.pl"), script).expect("a script");
-    terminal.enter("retry $FAST -- perl count.pl; echo rc=$?");
+    terminal.enter("retry -v $FAST -- perl count.pl; echo rc=$?");
     terminal
         .await_text("ready")
         .type_keys(INTERRUPT)
@@ -135,6 +135,7 @@ fn an_interrupt_key_reaches_the_command_once_and_it_is_not_run_again() {
         printed.contains("ints=1\n") && printed.contains("rc=9\n"),
         "{printed}"
     );
+    assert!(!printed.contains("SIGINT passed on"), "{printed}");
     assert_eq!(printed.matches("ready").count(), 1, "{printed}");
 }
 
