@@ -8,6 +8,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -181,28 +182,7 @@ impl Call {
 
     pub(crate) fn spawn(mut self) -> Running {
         let (ignored, blocked) = (self.ignored.clone(), self.blocked.clone());
-        let prepare = move || {
-            rustix::process::setsid()?;
-            #[expect(unsafe_code, reason = "there is no safe form of these")]
-            // SAFETY: ignoring a signal installs no code, and the set is initialized before use.
-            unsafe {
-                for signal in &ignored {
-                    libc::signal(*signal, libc::SIG_IGN);
-                }
-                let mut mask = std::mem::zeroed();
-                libc::sigemptyset(&raw mut mask);
-                for signal in &blocked {
-                    libc::sigaddset(&raw mut mask, *signal);
-                }
-                libc::sigprocmask(libc::SIG_BLOCK, &raw const mask, std::ptr::null_mut());
-            };
-            Ok(())
-        };
-        #[expect(unsafe_code, reason = "there is no safe form of pre_exec")]
-        // SAFETY: setsid(2), signal(2) and sigprocmask(2) are safe between fork and exec.
-        unsafe {
-            self.command.pre_exec(prepare)
-        };
+        lead_session(&mut self.command, ignored, blocked, None);
         let started = Instant::now();
         let mut child = self.command.spawn().expect("the call starts");
         let pid = pid_of(&child);
@@ -233,6 +213,44 @@ impl Call {
     pub(crate) fn run(self) -> Done {
         self.spawn().wait()
     }
+}
+
+/// Has a command lead a session of its own, with this terminal, if any, and with signals as a login
+/// finds them: whoever runs the tests may ignore or block some. But for these.
+pub(crate) fn lead_session(
+    command: &mut Command,
+    ignored: Vec<i32>,
+    blocked: Vec<i32>,
+    terminal: Option<OwnedFd>,
+) {
+    let prepare = move || {
+        rustix::process::setsid()?;
+        if let Some(terminal) = &terminal {
+            rustix::process::ioctl_tiocsctty(terminal)?;
+        }
+        #[expect(unsafe_code, reason = "there is no safe form of these")]
+        // SAFETY: neither action installs code, and the set is initialized before use.
+        unsafe {
+            for signal in 1..32 {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            for signal in &ignored {
+                libc::signal(*signal, libc::SIG_IGN);
+            }
+            let mut mask = std::mem::zeroed();
+            libc::sigemptyset(&raw mut mask);
+            for signal in &blocked {
+                libc::sigaddset(&raw mut mask, *signal);
+            }
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
+        };
+        Ok(())
+    };
+    #[expect(unsafe_code, reason = "there is no safe form of pre_exec")]
+    // SAFETY: setsid(2), ioctl(2), signal(2) and sigprocmask(2) are safe between fork and exec.
+    unsafe {
+        command.pre_exec(prepare)
+    };
 }
 
 fn pid_of(child: &Child) -> Pid {

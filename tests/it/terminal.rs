@@ -3,15 +3,15 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Stdio};
 use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::support::{AT_ONCE, RETRY, Sandbox, Stream};
+use crate::support::{AT_ONCE, RETRY, Sandbox, Stream, lead_session};
 
 const INTERRUPT: &str = "\x03";
 const QUIT: &str = "\x1c";
@@ -37,7 +37,7 @@ impl Terminal {
             .stdin(clone(&line))
             .stdout(clone(&line))
             .stderr(clone(&line));
-        lead_session(&mut command, line);
+        lead_session(&mut command, Vec::new(), Vec::new(), Some(line));
         let shell = command.spawn().expect("bash starts");
         // The command holds the terminal's line as long as it lives.
         drop(command);
@@ -100,20 +100,6 @@ fn open_terminal() -> (OwnedFd, OwnedFd) {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let line = open(name, flags, Mode::empty()).expect("a terminal");
     (keys, line)
-}
-
-/// Has the command lead a session whose terminal is this.
-fn lead_session(command: &mut Command, line: OwnedFd) {
-    let prepare = move || {
-        rustix::process::setsid()?;
-        rustix::process::ioctl_tiocsctty(&line)?;
-        Ok(())
-    };
-    #[expect(unsafe_code, reason = "there is no safe form of pre_exec")]
-    // SAFETY: setsid(2) and ioctl(2) are safe between fork and exec.
-    unsafe {
-        command.pre_exec(prepare)
-    };
 }
 
 #[test]
@@ -354,7 +340,7 @@ fn a_terminal_that_is_closed_ends_a_session_that_we_lead() {
     command
         .stdin(Stdio::from(line.try_clone().expect("a descriptor")))
         .stdout(Stdio::piped());
-    lead_session(&mut command, line);
+    lead_session(&mut command, Vec::new(), Vec::new(), Some(line));
     let mut leader = command.spawn().expect("retry starts");
     drop(command);
     let mut stdout = Stream::new(leader.stdout.take().expect("a pipe"));
