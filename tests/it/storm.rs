@@ -103,7 +103,7 @@ fn after_many_attempts_memory_and_descriptors_are_what_they_were_after_few() {
 
 #[test]
 fn of_many_at_once_each_keeps_its_status_and_leaves_nothing() {
-    let (many, seconds) = (5 * rounds().min(100), 2 + rounds().min(100) / 2);
+    let (many, seconds) = (5 * rounds().min(100), 2 + rounds().min(100) * 58 / 100);
     let script = format!(
         "for i in $(seq {many}); do
              retry -q -a inf --base 100ms --cap 500ms --deadline {seconds}s -- sh -c \"exit $((i % 100 + 3))\" &
