@@ -7,7 +7,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, getpgid};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpgid, test_kill_process_group};
 
 use super::sys;
 use crate::signal::Signal;
@@ -23,6 +24,9 @@ use linux::{find, has_ended, watch};
 
 /// How many members are watched at a time, whatever their number: descriptors are few.
 const MOST_WATCHES: usize = 16;
+
+/// How often what was started at the last moment is looked for at a time.
+const MOST_ROUNDS: usize = 8;
 
 /// Whom a time limit means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,33 +71,42 @@ impl Family {
         }
     }
 
-    /// Finds the members that are alive.
-    pub(super) fn look(&mut self) {
+    /// Finds the members that are alive, and tells whether there are any that were not known.
+    pub(super) fn look(&mut self) -> bool {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
-        match find(self.scope, &self.marks, &known) {
-            Some(found) => {
-                let member = |process| Member {
-                    process,
-                    watch: None,
-                };
-                self.members.extend(found.into_iter().map(member));
-            }
-            None => self.is_known = false,
-        }
+        let found = find(self.scope, &self.marks, &known);
+        self.is_known &= found.is_some();
+        let found = found.unwrap_or_default();
+        let any = !found.is_empty();
+        self.members.extend(found.into_iter().map(|process| Member {
+            process,
+            watch: None,
+        }));
         self.sift();
+        any
     }
 
     /// Forgets the members that have ended, and sees to it that some of the others are watched.
-    fn sift(&mut self) {
+    pub(super) fn sift(&mut self) {
         self.members
             .retain(|member| !member.watch.as_ref().is_some_and(is_readable));
-        if self.members.iter().any(|member| member.watch.is_some()) {
-            return;
+        while self.members.iter().all(|member| member.watch.is_none()) && !self.members.is_empty() {
+            for member in self.members.iter_mut().take(MOST_WATCHES) {
+                member.watch = watch(member.process).ok();
+            }
+            // One that cannot be watched may have ended just now.
+            let before = self.members.len();
+            self.members
+                .retain(|member| member.watch.is_some() || !has_ended(member.process));
+            if self.members.len() == before {
+                return;
+            }
         }
-        self.members.retain(|member| !has_ended(member.process));
-        for member in self.members.iter_mut().take(MOST_WATCHES) {
-            member.watch = watch(member.process).ok();
-        }
+    }
+
+    /// Whether nobody that is known of is left besides the child: time for another look.
+    pub(super) fn seems_gone(&self) -> bool {
+        self.members.is_empty() && self.is_known
     }
 
     /// Whether nobody is left besides the child. Members that are not known are gone when KILL has
@@ -108,8 +121,7 @@ impl Family {
     }
 
     /// Descriptors of which one becomes readable before all members are gone, if there can be any.
-    pub(super) fn watches(&mut self) -> Vec<&OwnedFd> {
-        self.sift();
+    pub(super) fn watches(&self) -> Vec<&OwnedFd> {
         self.members
             .iter()
             .filter_map(|member| member.watch.as_ref())
@@ -152,11 +164,46 @@ impl Family {
                     .members
                     .iter()
                     .filter(|member| !has_ended(member.process));
-                alive
-                    .map(|member| send(member.process.pid, signal))
-                    .fold(passed, io::Result::and)
+                let refused = |result: io::Result<()>| {
+                    result
+                        .err()
+                        .filter(|error| error.raw_os_error() == Some(libc::EPERM))
+                };
+                let refusals = alive.filter_map(|member| refused(send(member.process.pid, signal)));
+                refused(passed)
+                    .into_iter()
+                    .chain(refusals)
+                    .next()
+                    .map_or(Ok(()), Err)
             }
         }
+    }
+
+    /// Sends KILL to all, and to whom they have started before it reached them.
+    ///
+    /// # Errors
+    /// As [`Family::signal`].
+    pub(super) fn kill(&mut self) -> io::Result<()> {
+        self.look();
+        let mut killed = self.signal(Signal::KILL);
+        // Each round can only find what the dead of the round before have started.
+        for _ in 0..MOST_ROUNDS {
+            if !self.look() {
+                break;
+            }
+            killed = killed.and(self.signal(Signal::KILL));
+        }
+        killed
+    }
+
+    /// Whether, of a group whose leader is reaped, somebody is left whom we may not signal and
+    /// perhaps not see.
+    pub(super) fn has_unseen_rest(&self) -> bool {
+        let Scope::Group(leader) = self.scope else {
+            return false;
+        };
+        // Nothing is sent, so that nothing is lost if the number has been given to another group.
+        test_kill_process_group(leader).is_err_and(|error| error == Errno::PERM)
     }
 
     /// A last KILL to a group after a time limit, while its leader's pid still pins the group's.

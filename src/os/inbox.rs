@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{getpid, getsid};
 
 use super::sys::{self, Hooked, Mask};
 use crate::signal::Signal;
@@ -57,10 +58,21 @@ pub(super) fn is_for_the_command(signal: Signal) -> bool {
     matches!(signal, Signal::USR1 | Signal::USR2)
 }
 
+/// Whether the terminal gives this signal to the whole group that uses it, the command included. A
+/// hang-up it tells the leader of the session alone, if there is one.
+pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
+    let leads_session = || getsid(None).is_ok_and(|session| session == getpid());
+    match signal {
+        Signal::INT | Signal::QUIT => true,
+        Signal::HUP => !leads_session(),
+        _ => false,
+    }
+}
+
 impl Inbox {
     /// Installs the handlers. What is ignored at the start stays ignored, for us and the command
-    /// (nohup); what is blocked stays blocked. Only SIGCHLD is taken in any case, because without
-    /// it we would never learn of the command's end.
+    /// (nohup); what is blocked stays blocked. Only SIGCHLD and SIGCONT are taken in any
+    /// case, because without them we would never learn of the command's end or our own stop.
     pub(super) fn open() -> io::Result<Self> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         // The handlers live as long as the process does, so their end of the pipe does too.
@@ -70,6 +82,7 @@ impl Inbox {
         let hooked = hook_all(writer);
         sys::release_signals(&mask_at_start);
         sys::unblock(Signal::CHLD);
+        sys::unblock(Signal::CONT);
         Ok(Self {
             reader,
             hooked: hooked?,
@@ -154,6 +167,13 @@ fn hook_all(writer: &'static OwnedFd) -> io::Result<Vec<Hooked>> {
             was_ignored: sys::is_ignored(signal),
         });
         sys::hook(signal, writer)?;
+    }
+    // Rust's runtime hears these for its own ends.
+    for signal in [Signal::SEGV, Signal::BUS] {
+        hooked.push(Hooked {
+            signal,
+            was_ignored: sys::is_ignored(signal),
+        });
     }
     // A line that is too much for a limit on the size of files is lost, and we go on.
     hooked.push(Hooked {

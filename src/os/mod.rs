@@ -1,11 +1,12 @@
 //! The real world: real commands, real signals, real time.
 //!
-//! One thread and one blocking call. A child's end is just another signal, so nothing but the loop
-//! in `supervise` ever reaps or kills, and no signal can go to a process that is gone.
+//! One thread and one blocking call. A child's end is just another signal, so nothing but the loops
+//! of this room ever reap or kill, and no signal can go to a process that is gone.
 
 mod family;
 mod inbox;
 mod outlet;
+mod reap;
 mod spawn;
 mod supervise;
 mod sys;
@@ -71,14 +72,17 @@ impl<'a> Machine<'a> {
 
     /// What a terminal has sent to our group while the command was not in it yet.
     fn missed_by(&self, newborn: &Started, held: &Mask) -> Vec<Signal> {
-        if self.shares_group && sys::pending().has(Signal::TSTP) {
-            // We stop as soon as signals are let through.
-            let _ = sys::kill(newborn.pid.as_raw_nonzero().get(), Signal::TSTP);
-        }
         let held_back = self.held_back(held).into_iter();
         held_back
             .filter(|signal| !newborn.given.has(*signal))
             .collect()
+    }
+
+    /// Passes a stop on that has hit our group at the start of the command, which does not let it
+    /// through then. We stop as soon as signals are released.
+    fn stop(&self, newborn: &Started) -> bool {
+        let is_stopped = self.shares_group && sys::pending().has(Signal::TSTP);
+        is_stopped && sys::kill(newborn.pid.as_raw_nonzero().get(), Signal::TSTP).is_ok()
     }
 
     /// The first fatal signal that has arrived, if any; others are told to `emit`.
@@ -124,6 +128,7 @@ impl World for Machine<'_> {
             .spawn(attempt, hooked, mask)
             .map(|started| Newborn {
                 missed: self.missed_by(&started, &held),
+                is_stopped: self.stop(&started),
                 pid: started.pid,
                 marks: self.spawner.marks(attempt),
                 early,
@@ -140,7 +145,7 @@ impl World for Machine<'_> {
             if let Some(signal) = self.fatal_arrival(emit) {
                 return Ok(Some(signal));
             }
-            supervise::reap_orphans(None);
+            reap::reap_orphans(None);
             let left = until.saturating_sub(self.now());
             if left.is_zero() {
                 return Ok(None);

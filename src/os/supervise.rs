@@ -5,11 +5,11 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, getpid, getsid, waitid};
+use rustix::process::{Pid, WaitIdOptions, WaitIdStatus};
 
 use super::family::{Family, Scope};
 use super::inbox::{self, Arrival};
+use super::reap::{reap_orphans, wait_for};
 use super::{Machine, sys};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
@@ -24,6 +24,8 @@ pub(super) struct Newborn {
     pub(super) early: Vec<Arrival>,
     /// What was sent to our group before it was in it.
     pub(super) missed: Vec<Signal>,
+    /// We have passed a stop on to it.
+    pub(super) is_stopped: bool,
     /// What marks the environment of this attempt's processes.
     pub(super) marks: Vec<Vec<u8>>,
 }
@@ -35,6 +37,8 @@ struct Run {
     family: Family,
     /// What the terminal has not given to it, although it has to us.
     missed: Vec<Signal>,
+    /// We have passed a stop on to it, and owe it the CONT.
+    is_stopped: bool,
     /// The first fatal signal that reached us.
     interrupted: Option<Signal>,
     /// The messages for the command that we passed on.
@@ -53,6 +57,7 @@ impl Machine<'_> {
             pid: child,
             early,
             missed,
+            is_stopped,
             marks,
         } = newborn;
         let scope = if self.shares_group {
@@ -67,6 +72,7 @@ impl Machine<'_> {
             leash,
             family,
             missed,
+            is_stopped,
             interrupted: None,
             told: Vec::new(),
         };
@@ -79,8 +85,7 @@ impl Machine<'_> {
                 Ok(Some(ending)) => return Ok(ending),
                 Err(error) => {
                     // Nothing may be left running that nobody watches.
-                    run.family.look();
-                    let _ = run.family.signal(Signal::KILL);
+                    let _ = run.family.kill();
                     return Err(error).context("cannot supervise the command any more");
                 }
             }
@@ -97,24 +102,36 @@ impl Machine<'_> {
         let ended = wait_for(run.child, WaitIdOptions::NOWAIT)?;
         if let Some(status) = &ended {
             if !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent()) {
-                let ending = run.ending(status);
+                let mut ending = run.ending(status);
                 run.family.sweep(run.leash.is_pulled());
                 wait_for(run.child, WaitIdOptions::empty())?;
+                if run.leash.is_pulled() && run.family.has_unseen_rest() {
+                    ending.left_behind = number(run.child);
+                }
                 return Ok(Some(ending));
             }
         }
+        let mut has_pulled = false;
         while let Some(pull) = run.leash.pull(self.now()) {
+            has_pulled = true;
             match pull {
                 Pull::Ask => self.ask(run, emit),
                 Pull::Kill => {
-                    run.family.look();
-                    run.send(Signal::KILL);
+                    run.kill();
                     emit(&Event::Killed);
                 }
                 Pull::LetGo => return Ok(Some(run.let_go(ended.is_some()))),
             }
         }
-        // A child that is a zombie already sends no signal when the rest of its family goes.
+        if run.leash.is_spent() && !has_pulled {
+            // A member has gone; those that it had started are not to outlive it.
+            run.kill();
+        }
+        run.family.sift();
+        if ended.is_some() && (has_pulled || run.family.seems_gone()) {
+            // A child that is a zombie already sends no signal when the rest of its family goes.
+            return Ok(None);
+        }
         let watches = run.family.watches();
         let watches: Vec<BorrowedFd<'_>> = watches.iter().map(|watch| watch.as_fd()).collect();
         let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
@@ -137,13 +154,17 @@ impl Machine<'_> {
             let _ = sys::kill(run.child.as_raw_nonzero().get(), signal);
             run.told.push(signal);
             emit(&Event::Forwarded(signal));
+        } else if signal == Signal::CONT && run.is_stopped {
+            let _ = sys::kill(run.child.as_raw_nonzero().get(), signal);
+            run.is_stopped = false;
         } else if inbox::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
             let missed = run.missed.iter().position(|missed| *missed == signal);
             let is_given = missed
                 .map(|missed| run.missed.swap_remove(missed))
                 .is_none();
-            if self.shares_group && from_kernel && is_given && is_given_to_the_group(signal) {
+            if self.shares_group && from_kernel && is_given && inbox::is_given_to_the_group(signal)
+            {
                 return;
             }
             // It may be gone already, or not ours to signal; either way its end is what counts. A
@@ -166,10 +187,18 @@ impl Machine<'_> {
 
 impl Run {
     fn send(&mut self, signal: Signal) {
-        if let Err(error) = self.family.signal(signal) {
-            if error.raw_os_error() == Some(libc::EPERM) {
-                self.leash.note_refusal();
-            }
+        let sent = self.family.signal(signal);
+        self.heed(sent);
+    }
+
+    fn kill(&mut self) {
+        let sent = self.family.kill();
+        self.heed(sent);
+    }
+
+    fn heed(&mut self, sent: io::Result<()>) {
+        if sent.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM)) {
+            self.leash.note_refusal();
         }
     }
 
@@ -202,46 +231,15 @@ impl Run {
             None
         }
         .unwrap_or(self.child);
-        let left = u32::try_from(left.as_raw_nonzero().get()).ok();
+        let (outcome, interrupted) = (Outcome::TimedOut, self.interrupted);
         Ending {
-            outcome: Outcome::TimedOut,
-            interrupted: self.interrupted,
-            left_behind: left,
+            outcome,
+            interrupted,
+            left_behind: number(left),
         }
     }
 }
 
-/// Whether the terminal gives this signal to the whole group that uses it, the command included. A
-/// hang-up it tells the leader of the session alone, if there is one.
-fn is_given_to_the_group(signal: Signal) -> bool {
-    let leads_session = || getsid(None).is_ok_and(|session| session == getpid());
-    match signal {
-        Signal::INT | Signal::QUIT => true,
-        Signal::HUP => !leads_session(),
-        _ => false,
-    }
-}
-
-/// Reaps what is not `ours`: as PID 1 we are given the orphans of the whole container. One that
-/// stands behind our own child, while that may not be reaped yet, waits for it.
-pub(super) fn reap_orphans(ours: Option<Pid>) {
-    if getpid() != Pid::INIT {
-        return;
-    }
-    while let Some(orphan) = sys::some_ended_child().filter(|ended| Some(*ended) != ours) {
-        if !matches!(wait_for(orphan, WaitIdOptions::empty()), Ok(Some(_))) {
-            return;
-        }
-    }
-}
-
-/// Looks whether the child has ended, and reaps it unless told not to.
-fn wait_for(child: Pid, options: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
-    loop {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | options;
-        match waitid(WaitId::Pid(child), options) {
-            Err(Errno::INTR) => {}
-            other => return other.map_err(io::Error::from),
-        }
-    }
+fn number(pid: Pid) -> Option<u32> {
+    u32::try_from(pid.as_raw_nonzero().get()).ok()
 }

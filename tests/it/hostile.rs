@@ -258,3 +258,23 @@ fn the_first_process_of_a_new_namespace_is_run_like_any_other() {
         .run()
         .exits(3);
 }
+
+#[test]
+fn where_processes_of_others_are_hidden_our_own_are_known_all_the_same() {
+    if !is_root() {
+        return;
+    }
+    for group in ["new", "inherit"] {
+        let sandbox = Sandbox::new();
+        let options = format!("-a 1 --process-group {group} --timeout 300ms -k 30s");
+        let nobody = as_nobody().join(" ");
+        let script = format!(
+            "mount -t proc -o hidepid=1 proc /proc && exec {nobody} {RETRY} {options} -- sh -c 'sleep 31 & sleep 31; :'"
+        );
+        let words = [unshare(&["--mount"]), vec!["bash", "-c", &script]].concat();
+        call(&sandbox, &words)
+            .run()
+            .exits(124)
+            .took_less_than(AT_ONCE);
+    }
+}

@@ -332,3 +332,13 @@ fn a_limit_that_was_passed_during_a_delay_allows_no_further_attempt() {
         "{done:?}"
     );
 }
+
+#[test]
+fn in_our_own_group_what_keeps_forking_is_ended_too() {
+    let script = "$SIG{TERM} = 'IGNORE'; $SIG{CHLD} = 'IGNORE';
+        for (1 .. 150) { if (fork == 0) { exec 'sleep', 40 } select undef, undef, undef, 0.004 } sleep 40";
+    let options = "-a 1 --process-group inherit --timeout 200ms -k 200ms -- perl -e";
+    let done = Sandbox::new().retry(options).arg(script).run();
+    done.exits(124).took_less_than(AT_ONCE);
+    assert!(!done.stderr.contains("left behind"), "{done:?}");
+}

@@ -11,15 +11,7 @@ use std::time::{Duration, Instant};
 
 use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use crate::support::{AT_ONCE, Sandbox};
-
-/// How many times as long as in the suite.
-fn rounds() -> u64 {
-    let rounds = std::env::var("RETRY_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok());
-    rounds.unwrap_or(1)
-}
+use crate::support::{AT_ONCE, Sandbox, rounds};
 
 /// Numbers that look random and are the same in every run.
 fn scatter(number: u64) -> u64 {
@@ -118,4 +110,17 @@ fn of_many_at_once_each_keeps_its_status_and_leaves_nothing() {
     let done = Sandbox::new().bash(&script).run();
     done.exits(0).stdout_is("done\n");
     assert_eq!(done.stderr, "", "{done:?}");
+}
+
+#[test]
+fn a_time_limit_is_over_when_all_are_gone_and_not_when_the_grace_is() {
+    for group in ["inherit", "new"] {
+        for _ in 0..30 * rounds() {
+            let options = format!("-a 1 --process-group {group} --timeout 30ms -k 40s");
+            let done = Sandbox::new()
+                .retry_sh(&options, "sleep 30 & sleep 30 | sleep 30; :")
+                .run();
+            done.exits(124).took_less_than(AT_ONCE);
+        }
+    }
 }

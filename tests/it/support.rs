@@ -28,8 +28,18 @@ pub(crate) const RETRY: &str = env!("CARGO_BIN_EXE_retry");
 /// Delays that cost a test nothing.
 pub(crate) const FAST: &str = "--base 10ms --cap 10ms --jitter none";
 
+/// How many times as long as in the suite a storm or a soak is to be.
+pub(crate) fn rounds() -> u64 {
+    let rounds = std::env::var("RETRY_ROUNDS")
+        .ok()
+        .and_then(|rounds| rounds.parse().ok());
+    rounds.unwrap_or(1)
+}
+
 /// Far longer than anything here takes; reached only by what hangs.
-const HANG: Duration = Duration::from_secs(60);
+fn hang() -> Duration {
+    Duration::from_secs(60 + 3 * rounds())
+}
 
 /// Far longer than "at once" takes on a loaded machine, and far shorter than any delay or sleep
 /// that must not be waited for.
@@ -287,7 +297,7 @@ impl Stream {
 
     /// Reads until it has seen `text` so many times.
     pub(crate) fn await_count(&mut self, text: &str, count: usize) {
-        let until = Instant::now() + HANG;
+        let until = Instant::now() + hang();
         while String::from_utf8_lossy(&self.seen).matches(text).count() < count {
             match self
                 .chunks
@@ -311,7 +321,7 @@ impl Stream {
 
     /// Reads to the end.
     pub(crate) fn finish(&mut self) -> String {
-        let until = Instant::now() + HANG;
+        let until = Instant::now() + hang();
         loop {
             match self
                 .chunks
@@ -378,7 +388,7 @@ impl Running {
 
     /// Waits until the process ends, whoever still holds its output.
     pub(crate) fn wait_for_exit(&mut self) -> (ExitStatus, Instant) {
-        let Ok(ended) = self.ended.recv_timeout(HANG) else {
+        let Ok(ended) = self.ended.recv_timeout(hang()) else {
             let said = |stream: Option<&mut Stream>| {
                 stream.map_or_else(String::new, |stream| {
                     stream.seen.extend(stream.chunks.try_iter().flatten());

@@ -165,7 +165,7 @@ fn unsafe_code_is_in_one_room() {
 fn one_file_knows_clap_and_one_sends_signals() {
     occurs_only_in(&["clap::"], &["cli"]);
     occurs_only_in(&["libc::kill"], &["os/sys/mod"]);
-    occurs_only_in(&["waitid("], &["os/supervise", "os/sys/mod"]);
+    occurs_only_in(&["waitid("], &["os/reap", "os/sys/mod"]);
 }
 
 #[test]

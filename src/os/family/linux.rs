@@ -53,12 +53,15 @@ fn of_group(all: &[Stat], group: Pid, except: Pid) -> Vec<Process> {
 fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
     let known = known.iter().map(|process| process.pid);
     let mut parents: Vec<Pid> = known.chain([child]).collect();
-    let mut below = Vec::new();
+    let mut below: Vec<Process> = Vec::new();
     while let Some(parent) = parents.pop() {
         let parent = parent.as_raw_nonzero().get();
         for stat in all.iter().filter(|stat| stat.parent == parent) {
-            parents.push(stat.process.pid);
-            below.push(stat.process);
+            // What was read one after the other may form a circle that never was.
+            if !below.contains(&stat.process) {
+                parents.push(stat.process.pid);
+                below.push(stat.process);
+            }
         }
     }
     below
@@ -95,7 +98,8 @@ fn stat(pid: Pid) -> io::Result<Option<Stat>> {
     match fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
         Ok(text) => Ok(parse(pid, &text)),
         Err(error) => match error.raw_os_error() {
-            Some(libc::ENOENT | libc::ESRCH) => Ok(None),
+            // Gone, or another user's where those are hidden.
+            Some(libc::ENOENT | libc::ESRCH | libc::EACCES | libc::EPERM) => Ok(None),
             _ => Err(error),
         },
     }

@@ -43,7 +43,7 @@ pub(super) fn hook(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
     let number = u8::try_from(signal.number()).unwrap_or(0);
     let tell = move |info: &libc::siginfo_t| {
         let record: [u8; RECORD] = [number, u8::from(is_from_kernel(info))];
-        // A full pipe holds thousands of signals that say the same.
+        // A pipe that is full holds thousands of signals that we have not been let hear.
         let _ = rustix::io::write(pipe.as_fd(), &record);
     };
     // SAFETY: the action only makes a write(2), which a handler may; the registry keeps errno.

@@ -11,7 +11,7 @@ use rustix::process::{
 use super::{Recipe, Started};
 use crate::os::sys::{self, Mask};
 use crate::signal::Signal;
-use crate::status::OWN_FAILURE;
+use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 
 /// What runs a script without an interpreter line, as execvp(3) has it.
 const SHELL: &CStr = c"/bin/sh";
@@ -90,10 +90,18 @@ extern "C" fn run(child: *mut c_void) -> c_int {
     // SAFETY: this is what `start` gave to clone, and `start` stands still.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
     prepare(child);
-    give_signals(child);
-    child.error = execute(child);
+    child.given = sys::pending();
+    let stops = Stops::shut();
+    sys::release_signals(child.recipe.mask);
+    child.error = execute(child, &stops);
+    // Where memory is not shared after all, as under an emulator, the status must tell.
+    let status = if child.error == libc::ENOENT {
+        NOT_FOUND
+    } else {
+        NOT_EXECUTABLE
+    };
     // SAFETY: nothing of the parent's may run here, such as what it does at its exit.
-    unsafe { libc::_exit(OWN_FAILURE.into()) }
+    unsafe { libc::_exit(status.into()) }
 }
 
 /// Our handlers gone, signals as our caller left them, and a TERM for the command should we
@@ -123,36 +131,49 @@ fn prepare(child: &Child<'_>) {
     }
 }
 
-/// Lets through what has arrived for this process, but no stop: that would keep us standing still
-/// as well, deaf to everything. Whoever starts us sees to it that a stop is not lost.
-fn give_signals(child: &mut Child<'_>) {
-    child.given = sys::pending();
-    let stops =
-        [Signal::TSTP, Signal::TTIN, Signal::TTOU].map(|stop| (stop, sys::is_ignored(stop)));
-    for (stop, _) in stops {
-        sys::ignore(stop);
+/// The signals that stop a process. A stop of this one, while it still shares our memory, would keep
+/// us standing still as well, deaf to everything; so none gets through before the last instant.
+/// Whoever starts us sees to it that a stop is not lost.
+struct Stops([(Signal, bool); 3]);
+
+impl Stops {
+    /// Lets none through, and drops those that have arrived.
+    fn shut() -> Self {
+        let stops = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
+        let stops = Self(stops.map(|stop| (stop, sys::is_ignored(stop))));
+        stops.shut_again();
+        stops
     }
-    sys::release_signals(child.recipe.mask);
-    for (stop, _) in stops.into_iter().filter(|(_, was_ignored)| !was_ignored) {
-        sys::reset(stop);
+
+    fn shut_again(&self) {
+        for (stop, _) in self.0 {
+            sys::ignore(stop);
+        }
+    }
+
+    /// Lets them through as they were.
+    fn open(&self) {
+        for (stop, _) in self.0.into_iter().filter(|(_, was_ignored)| !was_ignored) {
+            sys::reset(stop);
+        }
     }
 }
 
 /// Executes the command from the first path that can be executed. It returns only if there is
 /// none, with the error that says most, as execvp(3) does: a file that may not be executed says
 /// more than places where there is none.
-fn execute(child: &mut Child<'_>) -> c_int {
+fn execute(child: &mut Child<'_>, stops: &Stops) -> c_int {
     let mut error = libc::ENOENT;
     for path in child.recipe.paths {
         let path = path.as_ptr();
-        match execute_at(path, &child.words, &child.environment) {
+        match execute_at(path, &child.words, child, stops) {
             libc::EACCES => error = libc::EACCES,
             libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT
                 if child.recipe.paths.len() > 1 => {}
             libc::ENOEXEC => {
                 // A script that does not say by what it is to be run.
                 child.script[1] = path;
-                return execute_at(child.script[0], &child.script, &child.environment);
+                return execute_at(child.script[0], &child.script, child, stops);
             }
             final_error => return final_error,
         }
@@ -164,11 +185,22 @@ fn execute(child: &mut Child<'_>) -> c_int {
 fn execute_at(
     path: *const c_char,
     words: &[*const c_char],
-    environment: &[*const c_char],
+    child: &Child<'_>,
+    stops: &Stops,
 ) -> c_int {
+    let error = || {
+        io::Error::last_os_error()
+            .raw_os_error()
+            .unwrap_or(libc::EIO)
+    };
+    // SAFETY: the path ends in NUL.
+    if unsafe { libc::faccessat(libc::AT_FDCWD, path, libc::X_OK, libc::AT_EACCESS) } != 0 {
+        return error();
+    }
+    stops.open();
     // SAFETY: all three point to strings that end in NUL and to lists that end in null.
-    unsafe { libc::execve(path, words.as_ptr(), environment.as_ptr()) };
-    io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
+    unsafe { libc::execve(path, words.as_ptr(), child.environment.as_ptr()) };
+    let error = error();
+    stops.shut_again();
+    error
 }
