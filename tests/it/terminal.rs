@@ -297,7 +297,8 @@ fn a_suspend_key_at_the_start_of_the_command_stops_both() {
             .screen
             .await_count("attempt 1/1 starts", round);
         terminal.type_keys(SUSPEND);
-        // Both are there, and both have stopped; or the command has not come to be yet.
+        // Both are there and come to a stop; or the command has not come to be yet.
+        terminal.enter(&format!("while {show} | grep -q '[^T]'; do :; done"));
         terminal.enter(&format!("echo st''ate $({show}) {round}."));
         terminal.await_text(&format!(" {round}."));
         terminal.enter("kill -KILL %%; until [ -z \"$(jobs -p)\" ]; do jobs >/dev/null; done");
