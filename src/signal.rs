@@ -71,9 +71,7 @@ impl Signal {
     pub(crate) const SEGV: Self = Self(libc::SIGSEGV);
     pub(crate) const BUS: Self = Self(libc::SIGBUS);
     pub(crate) const TSTP: Self = Self(libc::SIGTSTP);
-    #[cfg(target_os = "linux")]
     pub(crate) const TTIN: Self = Self(libc::SIGTTIN);
-    #[cfg(target_os = "linux")]
     pub(crate) const TTOU: Self = Self(libc::SIGTTOU);
     pub(crate) const XFSZ: Self = Self(libc::SIGXFSZ);
     pub(crate) const USR1: Self = Self(libc::SIGUSR1);

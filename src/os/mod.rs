@@ -72,17 +72,11 @@ impl<'a> Machine<'a> {
 
     /// What a terminal has sent to our group while the command was not in it yet.
     fn missed_by(&self, newborn: &Started, held: &Mask) -> Vec<Signal> {
-        let held_back = self.held_back(held).into_iter();
-        held_back
-            .filter(|signal| !newborn.given.has(*signal))
+        let is_given = |signal: Signal| newborn.given >> (signal.number() - 1) & 1 == 1;
+        self.held_back(held)
+            .into_iter()
+            .filter(|signal| !is_given(*signal))
             .collect()
-    }
-
-    /// Passes a stop on that has hit our group at the start of the command, which does not let it
-    /// through then. We stop as soon as signals are released.
-    fn stop(&self, newborn: &Started) -> bool {
-        let is_stopped = self.shares_group && sys::pending().has(Signal::TSTP);
-        is_stopped && sys::kill(newborn.pid.as_raw_nonzero().get(), Signal::TSTP).is_ok()
     }
 
     /// The first fatal signal that has arrived, if any; others are told to `emit`.
@@ -128,7 +122,6 @@ impl World for Machine<'_> {
             .spawn(attempt, hooked, mask)
             .map(|started| Newborn {
                 missed: self.missed_by(&started, &held),
-                is_stopped: self.stop(&started),
                 pid: started.pid,
                 marks: self.spawner.marks(attempt),
                 early,

@@ -24,8 +24,6 @@ pub(super) struct Newborn {
     pub(super) early: Vec<Arrival>,
     /// What was sent to our group before it was in it.
     pub(super) missed: Vec<Signal>,
-    /// We have passed a stop on to it.
-    pub(super) is_stopped: bool,
     /// What marks the environment of this attempt's processes.
     pub(super) marks: Vec<Vec<u8>>,
 }
@@ -37,8 +35,6 @@ struct Run {
     family: Family,
     /// What the terminal has not given to it, although it has to us.
     missed: Vec<Signal>,
-    /// We have passed a stop on to it, and owe it the CONT.
-    is_stopped: bool,
     /// The first fatal signal that reached us.
     interrupted: Option<Signal>,
     /// The messages for the command that we passed on.
@@ -57,7 +53,6 @@ impl Machine<'_> {
             pid: child,
             early,
             missed,
-            is_stopped,
             marks,
         } = newborn;
         let scope = if self.shares_group {
@@ -72,7 +67,6 @@ impl Machine<'_> {
             leash,
             family,
             missed,
-            is_stopped,
             interrupted: None,
             told: Vec::new(),
         };
@@ -154,9 +148,6 @@ impl Machine<'_> {
             let _ = sys::kill(run.child.as_raw_nonzero().get(), signal);
             run.told.push(signal);
             emit(&Event::Forwarded(signal));
-        } else if signal == Signal::CONT && run.is_stopped {
-            let _ = sys::kill(run.child.as_raw_nonzero().get(), signal);
-            run.is_stopped = false;
         } else if inbox::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
             let missed = run.missed.iter().position(|missed| *missed == signal);

@@ -84,6 +84,16 @@ impl Mask {
         mask
     }
 
+    /// The set as bits, by number from 0 on.
+    fn bits(&self) -> u64 {
+        let numbers = Signal::all()
+            .filter(|signal| self.has(*signal))
+            .map(Signal::number);
+        numbers.fold(0, |bits, number| {
+            bits | 1_u64.wrapping_shl(number.unsigned_abs() - 1)
+        })
+    }
+
     /// Whether a signal is in the set.
     pub(super) fn has(&self, signal: Signal) -> bool {
         // SAFETY: the set is initialized.
@@ -119,9 +129,15 @@ pub(super) fn pending() -> Mask {
     mask
 }
 
-/// Holds back all signals until they are released with what this returns.
+/// Holds back all signals until they are released with what this returns; but not those that stop a
+/// process, because whoever stops a job waits for it.
 pub(super) fn hold_signals() -> Mask {
-    change_mask(libc::SIG_SETMASK, &Mask::all())
+    let mut mask = Mask::all();
+    for stop in [Signal::TSTP, Signal::TTIN, Signal::TTOU] {
+        // SAFETY: the set is initialized and the signal exists.
+        unsafe { libc::sigdelset(&raw mut mask.0, stop.number()) };
+    }
+    change_mask(libc::SIG_SETMASK, &mask)
 }
 
 /// Lets signals through again.

@@ -1,9 +1,10 @@
 //! From here to the command.
 //!
-//! On Linux this is what `posix_spawn` does: the child shares our memory and runs on a stack of
-//! its own until it executes the command, and we stand still meanwhile. It costs the same however
-//! much memory is in use, no pipe is needed to learn of an error, and unlike `posix_spawn` it can
-//! ask for the parent-death signal and resets the handlers that are ours instead of all there may be.
+//! On Linux, for a group of its own, this is what `posix_spawn` does: the child shares our memory
+//! and runs on a stack of its own until it executes the command, and we stand still meanwhile. It
+//! costs the same however much memory is in use, no pipe is needed to learn of an error, and unlike
+//! `posix_spawn` it can ask for the parent-death signal and resets the handlers that are ours instead
+//! of all there may be. In the group of a terminal the child is forked, because a key may stop it.
 //! Elsewhere std forks.
 
 use std::ffi::{CStr, CString};
@@ -42,6 +43,6 @@ pub(in crate::os) use elsewhere::start;
 pub(in crate::os) struct Started {
     /// Its process; until it is reaped this pid is its own.
     pub(in crate::os) pid: Pid,
-    /// The signals that it has been given before it executed the command.
-    pub(in crate::os) given: Mask,
+    /// The signals that it has been given before it executed the command, a bit each.
+    pub(in crate::os) given: u64,
 }

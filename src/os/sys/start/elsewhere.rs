@@ -9,7 +9,7 @@ use std::process::Command;
 use rustix::process::Pid;
 
 use super::{Recipe, Started};
-use crate::os::sys::{self, Mask};
+use crate::os::sys;
 use crate::signal::Signal;
 
 /// Starts the command. All signals must be blocked meanwhile.
@@ -23,10 +23,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
         match start_at(path, recipe) {
             // What it was given is not known, and given again.
             Ok(pid) => {
-                return Ok(Started {
-                    pid,
-                    given: Mask::none(),
-                });
+                return Ok(Started { pid, given: 0 });
             }
             Err(other) => match other.raw_os_error() {
                 Some(libc::EACCES) => error = other,

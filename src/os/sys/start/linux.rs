@@ -2,14 +2,18 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::ptr;
 
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Signal as Number, getpid, getppid, set_parent_process_death_signal, setpgid,
+    Pid, Signal as Number, WaitOptions, getpid, getppid, set_parent_process_death_signal, setpgid,
+    waitpid,
 };
 
 use super::{Recipe, Started};
-use crate::os::sys::{self, Mask};
+use crate::os::sys;
 use crate::signal::Signal;
 use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 
@@ -19,8 +23,8 @@ const SHELL: &CStr = c"/bin/sh";
 /// Bytes of stack for the child, which calls little and keeps nothing there.
 const STACK: usize = 64 * 1024;
 
-/// What the child needs, laid out before it is there, and where it tells of an error. It must
-/// not allocate: a lock may be held and nobody there to release it.
+/// What the child needs, laid out before it is there. It must not allocate: a lock may be held and
+/// nobody there to release it.
 struct Child<'a> {
     recipe: &'a Recipe<'a>,
     words: Vec<*const c_char>,
@@ -28,11 +32,43 @@ struct Child<'a> {
     script: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     parent: Pid,
-    given: Mask,
+    told: Told,
+    /// Where it tells what memory that is not shared cannot.
+    pipe: Option<OwnedFd>,
+}
+
+/// What the child tells us.
+#[derive(Clone, Copy, Default)]
+struct Told {
+    /// The signals that it was given before it executed the command, a bit each.
+    given: u64,
+    /// Why it could not; 0 if it could.
     error: c_int,
 }
 
-/// Starts the command. All signals must be blocked meanwhile.
+impl Told {
+    const LENGTH: usize = size_of::<u64>() + size_of::<c_int>();
+
+    /// Reads what [`run`] writes; what was not written is zero.
+    fn from_bytes(bytes: [u8; Self::LENGTH]) -> Self {
+        let (given, error) = bytes.split_at(size_of::<u64>());
+        Self {
+            given: given.try_into().map_or(0, u64::from_ne_bytes),
+            error: error.try_into().map_or(0, c_int::from_ne_bytes),
+        }
+    }
+}
+
+impl Child<'_> {
+    fn tell(&self, bytes: &[u8]) {
+        if let Some(pipe) = &self.pipe {
+            // It has room for more than this, and whoever reads it is there.
+            let _ = rustix::io::write(pipe, bytes);
+        }
+    }
+}
+
+/// Starts the command. All signals but those that stop a process must be held back meanwhile.
 ///
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came
@@ -43,15 +79,36 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
     let script = script.chain(words.iter().skip(1).copied()).collect();
     let environment = pointers(recipe.environment.iter().copied());
     let parent = getpid();
-    let mut child = Child {
+    let child = Child {
         recipe,
         words,
         script,
         environment,
         parent,
-        given: Mask::none(),
-        error: 0,
+        told: Told::default(),
+        pipe: None,
     };
+    let (pid, told) = if recipe.leads_group {
+        beside(child)?
+    } else {
+        apart(child)?
+    };
+    match told.error {
+        0 => Ok(Started {
+            pid,
+            given: told.given,
+        }),
+        error => {
+            // It has exited without a trace of the command, and is taken away before anybody
+            // looks for it.
+            reap(pid);
+            Err(io::Error::from_raw_os_error(error))
+        }
+    }
+}
+
+/// A child that shares our memory while we stand still.
+fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the stack is ours, aligned to 16 bytes, unused, and grows down from its end on
@@ -61,24 +118,48 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         libc::clone(run, top, flags, (&raw mut child).cast::<c_void>())
     };
+    Ok((pid_or_error(pid)?, child.told))
+}
+
+/// A child with memory of its own, which tells through a pipe. In the group of a terminal a key may
+/// stop it at any moment; it must then not keep us from stopping, too.
+fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    child.pipe = Some(writer);
+    // SAFETY: there are no other threads, so that the child may do what we may.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        run((&raw mut child).cast::<c_void>());
+    }
+    let pid = pid_or_error(pid)?;
+    // The end is heard of when the only writers are gone: by exec, or by exit.
+    child.pipe = None;
+    let (mut said, mut length) = ([0; Told::LENGTH], 0);
+    while length < said.len() {
+        match rustix::io::read(&reader, &mut said[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(Errno::INTR) => {}
+            Err(error) => {
+                // Nothing may run that nobody knows the state of.
+                let _ = sys::kill(pid.as_raw_nonzero().get(), Signal::KILL);
+                reap(pid);
+                return Err(error.into());
+            }
+        }
+    }
+    Ok((pid, Told::from_bytes(said)))
+}
+
+fn reap(pid: Pid) {
+    while waitpid(Some(pid), WaitOptions::empty()).is_err_and(|error| error == Errno::INTR) {}
+}
+
+fn pid_or_error(pid: c_int) -> io::Result<Pid> {
     if pid < 0 {
         return Err(io::Error::last_os_error());
     }
-    let pid = Pid::from_raw(pid).ok_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))?;
-    match child.error {
-        0 => Ok(Started {
-            pid,
-            given: child.given,
-        }),
-        error => {
-            // It has exited without a trace of the command, and is taken away before anybody
-            // looks for it.
-            while rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())
-                .is_err_and(|error| error == rustix::io::Errno::INTR)
-            {}
-            Err(io::Error::from_raw_os_error(error))
-        }
-    }
+    Pid::from_raw(pid).ok_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))
 }
 
 fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
@@ -87,19 +168,17 @@ fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
 
 /// The child's way to the command.
 extern "C" fn run(child: *mut c_void) -> c_int {
-    // SAFETY: this is what `start` gave to clone, and `start` stands still.
+    // SAFETY: this is what the caller has, who stands still or has memory of its own.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
     prepare(child);
-    child.given = sys::pending();
-    let stops = Stops::shut();
+    child.told.given = sys::pending().bits();
+    child.tell(&child.told.given.to_ne_bytes());
     sys::release_signals(child.recipe.mask);
-    child.error = execute(child, &stops);
+    child.told.error = execute(child);
+    child.tell(&child.told.error.to_ne_bytes());
     // Where memory is not shared after all, as under an emulator, the status must tell.
-    let status = if child.error == libc::ENOENT {
-        NOT_FOUND
-    } else {
-        NOT_EXECUTABLE
-    };
+    let not_found = child.told.error == libc::ENOENT;
+    let status = if not_found { NOT_FOUND } else { NOT_EXECUTABLE };
     // SAFETY: nothing of the parent's may run here, such as what it does at its exit.
     unsafe { libc::_exit(status.into()) }
 }
@@ -131,49 +210,21 @@ fn prepare(child: &Child<'_>) {
     }
 }
 
-/// The signals that stop a process. A stop of this one, while it still shares our memory, would keep
-/// us standing still as well, deaf to everything; so none gets through before the last instant.
-/// Whoever starts us sees to it that a stop is not lost.
-struct Stops([(Signal, bool); 3]);
-
-impl Stops {
-    /// Lets none through, and drops those that have arrived.
-    fn shut() -> Self {
-        let stops = [Signal::TSTP, Signal::TTIN, Signal::TTOU];
-        let stops = Self(stops.map(|stop| (stop, sys::is_ignored(stop))));
-        stops.shut_again();
-        stops
-    }
-
-    fn shut_again(&self) {
-        for (stop, _) in self.0 {
-            sys::ignore(stop);
-        }
-    }
-
-    /// Lets them through as they were.
-    fn open(&self) {
-        for (stop, _) in self.0.into_iter().filter(|(_, was_ignored)| !was_ignored) {
-            sys::reset(stop);
-        }
-    }
-}
-
 /// Executes the command from the first path that can be executed. It returns only if there is
 /// none, with the error that says most, as execvp(3) does: a file that may not be executed says
 /// more than places where there is none.
-fn execute(child: &mut Child<'_>, stops: &Stops) -> c_int {
+fn execute(child: &mut Child<'_>) -> c_int {
     let mut error = libc::ENOENT;
     for path in child.recipe.paths {
         let path = path.as_ptr();
-        match execute_at(path, &child.words, child, stops) {
+        match execute_at(path, &child.words, &child.environment) {
             libc::EACCES => error = libc::EACCES,
             libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT
                 if child.recipe.paths.len() > 1 => {}
             libc::ENOEXEC => {
                 // A script that does not say by what it is to be run.
                 child.script[1] = path;
-                return execute_at(child.script[0], &child.script, child, stops);
+                return execute_at(child.script[0], &child.script, &child.environment);
             }
             final_error => return final_error,
         }
@@ -185,22 +236,11 @@ fn execute(child: &mut Child<'_>, stops: &Stops) -> c_int {
 fn execute_at(
     path: *const c_char,
     words: &[*const c_char],
-    child: &Child<'_>,
-    stops: &Stops,
+    environment: &[*const c_char],
 ) -> c_int {
-    let error = || {
-        io::Error::last_os_error()
-            .raw_os_error()
-            .unwrap_or(libc::EIO)
-    };
-    // SAFETY: the path ends in NUL.
-    if unsafe { libc::faccessat(libc::AT_FDCWD, path, libc::X_OK, libc::AT_EACCESS) } != 0 {
-        return error();
-    }
-    stops.open();
     // SAFETY: all three point to strings that end in NUL and to lists that end in null.
-    unsafe { libc::execve(path, words.as_ptr(), child.environment.as_ptr()) };
-    let error = error();
-    stops.shut_again();
-    error
+    unsafe { libc::execve(path, words.as_ptr(), environment.as_ptr()) };
+    io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO)
 }
