@@ -72,10 +72,10 @@ impl<'a> Machine<'a> {
 
     /// What a terminal has sent to our group while the command was not in it yet.
     fn missed_by(&self, newborn: &Started, held: &Mask) -> Vec<Signal> {
-        let is_given = |signal: Signal| newborn.given >> (signal.number() - 1) & 1 == 1;
+        let is_missed = |signal: Signal| newborn.missed >> (signal.number() - 1) & 1 == 1;
         self.held_back(held)
             .into_iter()
-            .filter(|signal| !is_given(*signal))
+            .filter(|signal| is_missed(*signal))
             .collect()
     }
 

@@ -43,6 +43,6 @@ pub(in crate::os) use elsewhere::start;
 pub(in crate::os) struct Started {
     /// Its process; until it is reaped this pid is its own.
     pub(in crate::os) pid: Pid,
-    /// The signals that it has been given before it executed the command, a bit each.
-    pub(in crate::os) given: u64,
+    /// The signals that were sent to our group before it was in it, a bit each.
+    pub(in crate::os) missed: u64,
 }

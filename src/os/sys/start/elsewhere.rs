@@ -21,9 +21,8 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
     let mut error = io::Error::from_raw_os_error(libc::ENOENT);
     for path in recipe.paths {
         match start_at(path, recipe) {
-            // What it was given is not known, and given again.
             Ok(pid) => {
-                return Ok(Started { pid, given: 0 });
+                return Ok(Started { pid, missed: 0 });
             }
             Err(other) => match other.raw_os_error() {
                 Some(libc::EACCES) => error = other,

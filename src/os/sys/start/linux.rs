@@ -88,7 +88,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
         told: Told::default(),
         pipe: None,
     };
-    let (pid, told) = if recipe.leads_group {
+    let (pid, told, arrived) = if recipe.leads_group {
         beside(child)?
     } else {
         apart(child)?
@@ -96,7 +96,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
     match told.error {
         0 => Ok(Started {
             pid,
-            given: told.given,
+            missed: arrived & !told.given,
         }),
         error => {
             // It has exited without a trace of the command, and is taken away before anybody
@@ -107,8 +107,9 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
     }
 }
 
-/// A child that shares our memory while we stand still.
-fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
+/// A child that shares our memory while we stand still. In a group of its own it misses nothing,
+/// because it is given nothing but what we pass on.
+fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
     let mut stack = vec![0_u128; STACK / size_of::<u128>()];
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the stack is ours, aligned to 16 bytes, unused, and grows down from its end on
@@ -118,12 +119,12 @@ fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         libc::clone(run, top, flags, (&raw mut child).cast::<c_void>())
     };
-    Ok((pid_or_error(pid)?, child.told))
+    Ok((pid_or_error(pid)?, child.told, 0))
 }
 
 /// A child with memory of its own, which tells through a pipe. In the group of a terminal a key may
 /// stop it at any moment; it must then not keep us from stopping, too.
-fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
+fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     child.pipe = Some(writer);
     // SAFETY: there are no other threads, so that the child may do what we may.
@@ -131,6 +132,8 @@ fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
     if pid == 0 {
         run((&raw mut child).cast::<c_void>());
     }
+    // What comes from here on comes to both of us.
+    let arrived = sys::pending().bits();
     let pid = pid_or_error(pid)?;
     // The end is heard of when the only writers are gone: by exec, or by exit.
     child.pipe = None;
@@ -148,7 +151,7 @@ fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told)> {
             }
         }
     }
-    Ok((pid, Told::from_bytes(said)))
+    Ok((pid, Told::from_bytes(said), arrived))
 }
 
 fn reap(pid: Pid) {
