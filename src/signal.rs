@@ -130,6 +130,11 @@ impl Signal {
         self.0
     }
 
+    /// The bit of this signal in a set of 64, whose lowest is that of signal 1.
+    pub(crate) fn bit(self) -> u64 {
+        1_u64.wrapping_shl(self.0.unsigned_abs() - 1)
+    }
+
     /// Death by these is what a user or a closed pipe asked for: it is no failure to try again
     /// unless it is named.
     pub(crate) fn is_asked_for(self) -> bool {

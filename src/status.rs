@@ -138,4 +138,4 @@ impl fmt::Display for Outcome {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! Single values of options that no room below reads.
 
 use std::ffi::OsStr;
+use std::str::FromStr;
 
 use crate::backoff::Jitter;
 use crate::lists::{StatusList, StatusSet};
@@ -29,22 +30,21 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
 }
 
 pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let seed = if digits { text.parse().ok() } else { None };
-    seed.ok_or_else(|| format!("write a whole number from 0 to {}", u64::MAX))
+    whole(text).ok_or_else(|| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
 pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let by_number = || {
-        text.parse()
-            .ok()
-            .filter(|_| digits)
-            .and_then(Signal::from_number)
-    };
+    let by_number = || whole(text).and_then(Signal::from_number);
     Signal::from_name(text)
         .or_else(by_number)
         .ok_or_else(|| "there is no such signal; use a name such as TERM, INT or KILL".into())
+}
+
+/// A number of nothing but digits, which Rust's own parsers do not insist on.
+fn whole<T: FromStr>(text: &str) -> Option<T> {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
 
 /// A text short enough for a line that must be written in one go.

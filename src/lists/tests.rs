@@ -1,21 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::status::{FaultClass, StartFault};
+use crate::status::FaultClass;
+use crate::status::tests::{killed, not_started};
 
 fn set(list: &str) -> StatusSet {
     StatusSet::parse(list).expect("a list")
-}
-
-fn killed(name: &str) -> Outcome {
-    Outcome::Killed(Signal::from_name(name).expect("a signal"))
-}
-
-fn not_started(class: FaultClass) -> Outcome {
-    Outcome::NotStarted(StartFault {
-        class,
-        reason: "for a test".into(),
-    })
 }
 
 #[track_caller]

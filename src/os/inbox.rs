@@ -151,35 +151,21 @@ fn hook_all(writer: &'static OwnedFd) -> io::Result<Vec<Hooked>> {
         .chain([Signal::USR1, Signal::USR2])
         .chain(Signal::all_real_time())
     {
-        if !sys::is_ignored(signal) {
+        let before = Hooked::before(signal);
+        if !before.was_ignored {
             sys::hook(signal, writer)?;
-            hooked.push(Hooked {
-                signal,
-                was_ignored: false,
-            });
+            hooked.push(before);
         }
     }
     // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
     // it, as if the time stopped had not passed.
     for signal in [Signal::CONT, Signal::CHLD] {
-        hooked.push(Hooked {
-            signal,
-            was_ignored: sys::is_ignored(signal),
-        });
+        hooked.push(Hooked::before(signal));
         sys::hook(signal, writer)?;
     }
-    // Rust's runtime hears these for its own ends.
-    for signal in [Signal::SEGV, Signal::BUS] {
-        hooked.push(Hooked {
-            signal,
-            was_ignored: sys::is_ignored(signal),
-        });
-    }
-    // A line that is too much for a limit on the size of files is lost, and we go on.
-    hooked.push(Hooked {
-        signal: Signal::XFSZ,
-        was_ignored: sys::is_ignored(Signal::XFSZ),
-    });
+    // Rust's runtime hears the first two for its own ends. A line that is too much for a limit on
+    // the size of files is lost, and we go on.
+    hooked.extend([Signal::SEGV, Signal::BUS, Signal::XFSZ].map(Hooked::before));
     sys::ignore(Signal::XFSZ);
     Ok(hooked)
 }

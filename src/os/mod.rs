@@ -24,7 +24,7 @@ use crate::status::{Ending, Outcome};
 use inbox::{Arrival, Inbox};
 use spawn::Spawner;
 use supervise::Newborn;
-use sys::{Mask, Started};
+use sys::Mask;
 
 pub(crate) use outlet::{print, say};
 pub(crate) use sys::die_of;
@@ -52,7 +52,7 @@ impl<'a> Machine<'a> {
             Grouping::New => false,
             Grouping::Inherit => true,
         };
-        let spawner = Spawner::new(job, run_id, !shares_group);
+        let spawner = Spawner::new(job, run_id, !shares_group).context("cannot use these words")?;
         Ok(Self {
             begun,
             inbox,
@@ -67,15 +67,6 @@ impl<'a> Machine<'a> {
         let pending = sys::pending();
         let ours = self.inbox.hooked().iter().map(|hooked| hooked.signal);
         ours.filter(|signal| pending.has(*signal) && !held.has(*signal))
-            .collect()
-    }
-
-    /// What a terminal has sent to our group while the command was not in it yet.
-    fn missed_by(&self, newborn: &Started, held: &Mask) -> Vec<Signal> {
-        let is_missed = |signal: Signal| newborn.missed >> (signal.number() - 1) & 1 == 1;
-        self.held_back(held)
-            .into_iter()
-            .filter(|signal| is_missed(*signal))
             .collect()
     }
 
@@ -121,7 +112,7 @@ impl World for Machine<'_> {
             .spawner
             .spawn(attempt, hooked, mask)
             .map(|started| Newborn {
-                missed: self.missed_by(&started, &held),
+                missed: started.missed,
                 pid: started.pid,
                 marks: self.spawner.marks(attempt),
                 early,

@@ -14,25 +14,52 @@ use crate::status::{FaultClass, Outcome, StartFault};
 /// Where programs are looked for if there is no PATH, as execvp(3) does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
+/// What the command is told of the run in its environment.
+const TOLD: [&str; 4] = [
+    "RETRY_ATTEMPT",
+    "RETRY_MAX_ATTEMPTS",
+    "RETRY_LAST_STATUS",
+    "RETRY_RUN_ID",
+];
+
 /// Starts one command again and again.
 pub(super) struct Spawner<'a> {
     job: &'a Job,
     run_id: String,
     leads_group: bool,
+    /// Where the program may be.
+    paths: Vec<CString>,
+    /// Its name and its arguments.
+    words: Vec<CString>,
+    /// Our environment but for what the command is told anew.
+    inherited: Vec<&'static CStr>,
 }
 
 impl<'a> Spawner<'a> {
     /// For this job; with `leads_group` each attempt has a process group of its own.
-    pub(super) fn new(job: &'a Job, run_id: String, leads_group: bool) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When a word of the command cannot be one.
+    pub(super) fn new(job: &'a Job, run_id: String, leads_group: bool) -> io::Result<Self> {
+        let is_told = |entry: &&CStr| {
+            let name = entry.to_bytes().split(|byte| *byte == b'=').next();
+            TOLD.iter().any(|told| name == Some(told.as_bytes()))
+        };
+        Ok(Self {
             job,
             run_id,
             leads_group,
-        }
+            paths: c_strings(places_of(program_of(job)))?,
+            words: c_strings(job.command.iter().cloned())?,
+            inherited: sys::environment()
+                .into_iter()
+                .filter(|entry| !is_told(entry))
+                .collect(),
+        })
     }
 
-    /// Starts the command. All signals must be held back meanwhile; the child lets them through
-    /// again as they were at the start.
+    /// Starts the command. All signals but those that stop a process must be held back meanwhile;
+    /// the child lets them through again as they were at the start.
     ///
     /// # Errors
     /// Why it could not be started.
@@ -42,65 +69,43 @@ impl<'a> Spawner<'a> {
         hooked: &[Hooked],
         mask: &Mask,
     ) -> Result<Started, StartFault> {
-        let program = self.job.command.first().map_or(OsStr::new(""), |word| word);
-        self.start(program, attempt, hooked, mask)
-            .map_err(|error| fault(&error, program))
+        let told = c_strings(self.told(attempt).map(OsString::from));
+        let started = told.and_then(|told| {
+            let told = told.iter().map(CString::as_c_str);
+            let environment: Vec<&CStr> = self.inherited.iter().copied().chain(told).collect();
+            sys::start(&Recipe {
+                paths: &self.paths,
+                words: &self.words,
+                environment: &environment,
+                leads_group: self.leads_group,
+                hooked,
+                mask,
+            })
+        });
+        started.map_err(|error| fault(&error, program_of(self.job)))
     }
 
-    fn start(
-        &self,
-        program: &OsStr,
-        attempt: &Attempt<'_>,
-        hooked: &[Hooked],
-        mask: &Mask,
-    ) -> io::Result<Started> {
-        let paths = c_strings(places_of(program))?;
-        let words = c_strings(self.job.command.iter().cloned())?;
-        let told = self.told(attempt);
-        let is_told = |entry: &&CStr| {
-            let name = entry.to_bytes().split(|byte| *byte == b'=').next();
-            told.iter().any(|(told, _)| name == Some(told.as_bytes()))
-        };
-        let inherited = sys::environment()
-            .into_iter()
-            .filter(|entry| !is_told(entry));
-        let added = told
-            .iter()
-            .map(|(name, value)| format!("{name}={value}").into());
-        let added = c_strings(added)?;
-        let environment: Vec<&CStr> = inherited
-            .chain(added.iter().map(CString::as_c_str))
-            .collect();
-        sys::start(&Recipe {
-            paths: &paths,
-            words: &words,
-            environment: &environment,
-            leads_group: self.leads_group,
-            hooked,
-            mask,
-        })
-    }
-
-    /// What the command is told of the run in its environment.
-    pub(super) fn told(&self, attempt: &Attempt<'_>) -> [(&'static str, String); 4] {
+    /// The entries of the environment that tell the command of the run.
+    fn told(&self, attempt: &Attempt<'_>) -> [String; 4] {
+        let [number, most, last, run] = TOLD;
+        let last_status = attempt.last.map_or_else(String::new, Outcome::last_status);
         [
-            ("RETRY_ATTEMPT", attempt.number.to_string()),
-            ("RETRY_MAX_ATTEMPTS", self.job.policy.attempts.to_string()),
-            (
-                "RETRY_LAST_STATUS",
-                attempt.last.map_or_else(String::new, Outcome::last_status),
-            ),
-            ("RETRY_RUN_ID", self.run_id.clone()),
+            format!("{number}={}", attempt.number),
+            format!("{most}={}", self.job.policy.attempts),
+            format!("{last}={last_status}"),
+            format!("{run}={}", self.run_id),
         ]
     }
 
     /// The entries by which a process of this attempt, and no other's, is known.
     pub(super) fn marks(&self, attempt: &Attempt<'_>) -> Vec<Vec<u8>> {
         let [number, _, _, run] = self.told(attempt);
-        [number, run]
-            .map(|(name, value)| format!("{name}={value}").into_bytes())
-            .to_vec()
+        [number, run].map(String::into_bytes).to_vec()
     }
+}
+
+fn program_of(job: &Job) -> &OsStr {
+    job.command.first().map_or(OsStr::new(""), |word| word)
 }
 
 /// Where a program may be: the place itself if the word holds a slash, else below each directory of

@@ -22,8 +22,8 @@ pub(super) struct Newborn {
     pub(super) pid: Pid,
     /// What arrived for it before it was there.
     pub(super) early: Vec<Arrival>,
-    /// What was sent to our group before it was in it.
-    pub(super) missed: Vec<Signal>,
+    /// What was sent to our group before it was in it, a bit each.
+    pub(super) missed: u64,
     /// What marks the environment of this attempt's processes.
     pub(super) marks: Vec<Vec<u8>>,
 }
@@ -33,8 +33,8 @@ struct Run {
     child: Pid,
     leash: Leash,
     family: Family,
-    /// What the terminal has not given to it, although it has to us.
-    missed: Vec<Signal>,
+    /// What the terminal has not given to it, although it has to us, a bit each.
+    missed: u64,
     /// The first fatal signal that reached us.
     interrupted: Option<Signal>,
     /// The messages for the command that we passed on.
@@ -150,10 +150,8 @@ impl Machine<'_> {
             emit(&Event::Forwarded(signal));
         } else if inbox::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
-            let missed = run.missed.iter().position(|missed| *missed == signal);
-            let is_given = missed
-                .map(|missed| run.missed.swap_remove(missed))
-                .is_none();
+            let is_given = run.missed & signal.bit() == 0;
+            run.missed &= !signal.bit();
             if self.shares_group && from_kernel && is_given && inbox::is_given_to_the_group(signal)
             {
                 return;

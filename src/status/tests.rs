@@ -1,10 +1,10 @@
 use super::*;
 
-fn killed(name: &str) -> Outcome {
+pub(crate) fn killed(name: &str) -> Outcome {
     Outcome::Killed(Signal::from_name(name).expect("a signal"))
 }
 
-fn not_started(class: FaultClass) -> Outcome {
+pub(crate) fn not_started(class: FaultClass) -> Outcome {
     Outcome::NotStarted(StartFault {
         class,
         reason: "for a test".into(),

@@ -43,26 +43,27 @@ fn a_success_at_first_says_nothing_and_exits_0() {
     assert_eq!(done.stderr, "");
 }
 
+/// A command that no retry can help: one try, one line, this status.
+#[track_caller]
+fn is_tried_once(command: &str, exit: i32, said: &str) {
+    let done = Sandbox::new().retry(R).arg("--").arg(command).run();
+    done.exits(exit);
+    assert_eq!(done.said().len(), 1, "{done:?}");
+    assert!(done.stderr.contains(said), "{done:?}");
+}
+
 #[test]
 fn a_command_that_is_not_found_is_tried_once_and_exits_127() {
-    let sandbox = Sandbox::new();
     for command in ["/no/such", "", "nosuchprogram", &fixture("bad-interpreter")] {
-        let done = sandbox.retry(R).arg("--").arg(command).run();
-        done.exits(127);
-        assert_eq!(done.said().len(), 1, "{done:?}");
-        assert!(done.stderr.contains("cannot run: not found"), "{done:?}");
+        is_tried_once(command, 127, "cannot run: not found");
     }
 }
 
 #[test]
 fn a_command_that_cannot_be_executed_is_tried_once_and_exits_126() {
-    let sandbox = Sandbox::new();
     let long = format!("./{}", "x".repeat(5000));
     for command in ["/tmp", "/etc/passwd/x", &fixture("not-executable"), &long] {
-        let done = sandbox.retry(R).arg("--").arg(command).run();
-        done.exits(126);
-        assert_eq!(done.said().len(), 1, "{done:?}");
-        assert!(done.stderr.contains("cannot run: "), "{done:?}");
+        is_tried_once(command, 126, "cannot run: ");
     }
 }
 

@@ -84,14 +84,11 @@ impl Mask {
         mask
     }
 
-    /// The set as bits, by number from 0 on.
+    /// The set as bits, a signal's own each.
     fn bits(&self) -> u64 {
-        let numbers = Signal::all()
+        Signal::all()
             .filter(|signal| self.has(*signal))
-            .map(Signal::number);
-        numbers.fold(0, |bits, number| {
-            bits | 1_u64.wrapping_shl(number.unsigned_abs() - 1)
-        })
+            .fold(0, |bits, signal| bits | signal.bit())
     }
 
     /// Whether a signal is in the set.
@@ -154,6 +151,14 @@ pub(super) struct Hooked {
 }
 
 impl Hooked {
+    /// Notes how a signal is treated, before we change that.
+    pub(super) fn before(signal: Signal) -> Self {
+        Self {
+            signal,
+            was_ignored: is_ignored(signal),
+        }
+    }
+
     /// Puts back what was before us.
     fn restore(self) {
         if self.was_ignored {

@@ -12,7 +12,7 @@ use super::{Recipe, Started};
 use crate::os::sys;
 use crate::signal::Signal;
 
-/// Starts the command. All signals must be blocked meanwhile.
+/// Starts the command. All signals but those that stop a process must be held back meanwhile.
 ///
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came

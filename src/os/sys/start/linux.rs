@@ -1,4 +1,4 @@
-//! As `posix_spawn` does it, and what it cannot do besides.
+//! By shared memory in a group of its own, by fork in the group of a terminal.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
