@@ -23,7 +23,7 @@ _retry() {
 
     case "${cmd}" in
         retry)
-            opts="-a -k -q -v -h -V --base --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --retry-on --stop-on --success-on --quiet --verbose --process-group --help --version"
+            opts="-a -k -q -v -h -V --base --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --before-retry --quiet --verbose --process-group --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -85,6 +85,10 @@ _retry() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --idle-timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --retry-on)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -94,6 +98,42 @@ _retry() {
                     return 0
                     ;;
                 --success-on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retry-if)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stop-if)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --success-if)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-if)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retry-after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --retry-after-max)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stdin)
+                    COMPREPLY=($(compgen -W "inherit replay null" -- "${cur}"))
+                    return 0
+                    ;;
+                --stdout)
+                    COMPREPLY=($(compgen -W "stream once" -- "${cur}"))
+                    return 0
+                    ;;
+                --before-retry)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

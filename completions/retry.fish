@@ -6,15 +6,28 @@ constant\t''"
 complete -c retry -l factor -d 'Growth of exponential delays, 1 or more [default: 2]' -r
 complete -c retry -l jitter -d 'none, full, equal, decorrelated, or 20% [default: full]' -r
 complete -c retry -l seed -d 'Draw the same delays each time' -r
-complete -c retry -s a -l attempts -d 'Runs in total, the first one too, or inf [default: 5]' -r
+complete -c retry -s a -l attempts -d 'Runs in total, with the first, or inf [default: 5]' -r
 complete -c retry -l deadline -d 'Time for everything: attempts and delays' -r
 complete -c retry -l timeout -d 'Time for one attempt' -r
-complete -c retry -l reserve -d 'Start no retry with less than this before the deadline' -r
+complete -c retry -l reserve -d 'Start no retry with less than this left' -r
 complete -c retry -l signal -d 'What a time limit sends first [default: TERM]' -r
 complete -c retry -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r
+complete -c retry -l idle-timeout -d 'End an attempt that writes nothing for so long' -r
 complete -c retry -l retry-on -d 'Retry only these endings' -r
 complete -c retry -l stop-on -d 'Never retry these endings; wins over --retry-on' -r
 complete -c retry -l success-on -d 'Take these endings for success, as exit 0 is' -r
+complete -c retry -l retry-if -d 'Retry only if a line of output matches; repeatable' -r
+complete -c retry -l stop-if -d 'Never retry if one matches; wins over all others' -r
+complete -c retry -l success-if -d 'Success if one matches, whatever the status' -r
+complete -c retry -l fail-if -d 'Failure if one matches, even with exit 0' -r
+complete -c retry -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r
+complete -c retry -l retry-after-max -d 'Give up if a server asks for more [default: 5m]' -r
+complete -c retry -l stdin -d 'inherit, replay or null [default: inherit]' -r -f -a "inherit\t''
+replay\t''
+null\t''"
+complete -c retry -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
+once\t''"
+complete -c retry -l before-retry -d 'Run by sh -c after the delay, before each retry' -r
 complete -c retry -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
 inherit\t''"

@@ -9,6 +9,9 @@ use std::time::Duration;
 use crate::numbers::{Factor, Share};
 use crate::units::{duration, nanos};
 
+/// The most that a server's wait is spread over by itself.
+const LONGEST_SPREAD: Duration = Duration::from_secs(10);
+
 /// How the ceiling grows from one retry to the next, before the cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Curve {
@@ -96,6 +99,23 @@ impl Backoff {
             fixed: duration(fixed),
             width: duration(end - fixed),
         }
+    }
+
+    /// The delay for a server that asks to wait for `floor`: never less, and as random on top as
+    /// our own would be, at least, because others were told the same.
+    pub(crate) fn at_least(&self, floor: Duration, window: &Window, u: f64) -> Duration {
+        let spread = match self.jitter {
+            Jitter::None => Duration::ZERO,
+            _ => (floor / 10).min(LONGEST_SPREAD),
+        };
+        let fixed = window.fixed.max(floor);
+        let width = window.width.max(spread);
+        Window {
+            ceiling: window.ceiling,
+            fixed,
+            width,
+        }
+        .at(u)
     }
 
     /// Goes on to the next retry, after a local delay of `slept`. Constant time and space for any

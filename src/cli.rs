@@ -12,11 +12,15 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 
 use crate::backoff::{Backoff, Curve};
-use crate::job::{Grouping, Job, Supervision, Verbosity};
+use crate::job::{Grouping, Input, Job, Streams, Supervision, Verbosity};
 use crate::numbers::Factor;
+use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::units::{Limit, Shown};
-use options::{Cli, CurveName, GroupName};
+use options::{Cli, CurveName, GroupName, InputName, OutputName, ServerOptions};
+
+/// How long a server may have us wait unless the user says otherwise.
+const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);
 
 /// What the user asks for.
 #[derive(Debug)]
@@ -54,6 +58,7 @@ impl Cli {
     fn meant(self) -> Result<Job> {
         let supervision = self.supervision();
         let verbosity = self.verbosity();
+        let streams = self.streams();
         let policy = Policy {
             backoff: self.backoff()?,
             attempts: self.limits.attempts,
@@ -63,6 +68,13 @@ impl Cli {
             retry_on: self.counts.retry_on,
             stop_on: self.counts.stop_on,
             success_on: self.counts.success_on,
+            patterns: Patterns {
+                retry_if: self.counts.retry_if,
+                stop_if: self.counts.stop_if,
+                success_if: self.counts.success_if,
+                fail_if: self.counts.fail_if,
+            },
+            retry_after_max: longest_server_wait(&self.server)?,
         };
         check_lists(&policy)?;
         ensure!(
@@ -73,6 +85,8 @@ impl Cli {
             command: self.command,
             policy,
             supervision,
+            streams,
+            before_retry: self.between.before_retry.map(OsString::from),
             seed: self.backoff.seed,
             verbosity,
         })
@@ -126,7 +140,21 @@ impl Cli {
         Supervision {
             signal: self.limits.signal,
             kill_after: self.limits.kill_after,
+            idle_timeout: self.limits.idle_timeout.and_then(|limit| limit.0),
             group,
+        }
+    }
+
+    fn streams(&self) -> Streams {
+        let stdin = match self.streams.stdin {
+            InputName::Inherit => Input::Inherit,
+            InputName::Replay => Input::Replay,
+            InputName::Null => Input::Null,
+        };
+        Streams {
+            stdin,
+            stdout_once: self.streams.stdout == OutputName::Once,
+            heads: self.server.retry_after.clone(),
         }
     }
 
@@ -137,6 +165,15 @@ impl Cli {
             _ => Verbosity::Normal,
         }
     }
+}
+
+/// What a server may ask for without being asked what it says would mean nothing.
+fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
+    ensure!(
+        server.retry_after.is_some() || server.retry_after_max.is_none(),
+        "--retry-after-max means nothing without --retry-after; give that too, or leave it out"
+    );
+    Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
 }
 
 /// Says so when the lists contradict each other or themselves.
@@ -156,7 +193,7 @@ fn check_lists(policy: &Policy) -> Result<()> {
         );
     }
     ensure!(
-        !policy.retryable().is_empty(),
+        !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty(),
         "--stop-on and --success-on leave nothing to retry; take something out of them"
     );
     Ok(())

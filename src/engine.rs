@@ -23,11 +23,33 @@ pub(crate) trait World {
     /// When the command's end cannot be learned; nothing of it is left running then.
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending>;
 
+    /// Hands on what was held back of the attempt's output, as that of a success or of a failure;
+    /// tells what ends the run meanwhile.
+    ///
+    /// # Errors
+    /// When the output of a success cannot be written.
+    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>>;
+
     /// Waits until then, never shorter, unless a fatal signal ends the wait: that signal.
     ///
     /// # Errors
     /// When the system cannot wait.
     fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>>;
+
+    /// Runs what is to be run before the retry that comes, if anything.
+    ///
+    /// # Errors
+    /// As [`World::attempt`].
+    fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>>;
+}
+
+/// What keeps output from being handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// A fatal signal; PIPE if nobody reads a success.
+    Signal(Signal),
+    /// The deadline, which a success has not kept if not all of it was written.
+    Deadline,
 }
 
 /// What a world is told about an attempt.
@@ -60,49 +82,111 @@ pub(crate) fn run(
             attempt: number,
             at: start,
         });
-        let ends_by = policy.attempt_ends_by(start);
-        let ending = world.attempt(
-            &Attempt {
-                number,
-                last: last.as_ref(),
-                ends_by,
-            },
-            emit,
-        )?;
+        let attempt = Attempt {
+            number,
+            last: last.as_ref(),
+            ends_by: policy.attempt_ends_by(start),
+        };
+        let ending = world.attempt(&attempt, emit)?;
         let now = world.now();
         let decision = policy.decide(&mut history, &ending, now, draw());
-        let outcome = ending.outcome;
-        let took = now.saturating_sub(start);
+        match world.deliver(matches!(decision, Decision::Succeed(_)), emit)? {
+            None => {}
+            Some(Cut::Signal(signal)) => return Ok(interrupted(signal, number, world, emit)),
+            Some(Cut::Deadline) => {
+                is_too_late(policy, world, number, emit);
+                return Ok(Outcome::TimedOut.exit());
+            }
+        }
         let ended = Ended {
             attempt: number,
-            outcome: &outcome,
-            took,
+            ending: &ending,
+            took: now.saturating_sub(start),
             total: now,
         };
         emit(&Event::Ended(ended, &decision));
-        let Decision::Retry { delay } = decision else {
-            return Ok(Policy::exit(&outcome, &decision));
+        let status = Policy::exit(&ending, &decision);
+        let Decision::Retry { delay, .. } = decision else {
+            return Ok(status);
         };
+        let outcome = last.insert(ending.outcome);
         // Counted from the end of the attempt: what reporting it took is not added.
-        if let Some(signal) = world.pause(now.saturating_add(delay), emit)? {
-            emit(&Event::Interrupted {
-                signal,
-                attempt: number,
-                total: world.now(),
-            });
-            return Ok(Exit::Raise(signal));
+        let until = now.saturating_add(delay);
+        let failed = Failed {
+            attempt: number,
+            outcome,
+            exit: status,
+        };
+        if let Some(exit) = until_next(policy, world, until, &failed, emit)? {
+            return Ok(exit);
         }
-        // A wait may end late, if we were stopped meanwhile.
-        let now = world.now();
-        if !policy.fits(now, Duration::ZERO) {
-            emit(&Event::TooLate {
-                attempt: number,
-                total: now,
-            });
-            return Ok(outcome.exit());
-        }
-        last = Some(outcome);
     }
+}
+
+/// The attempt before a retry.
+struct Failed<'a> {
+    attempt: u64,
+    outcome: &'a Outcome,
+    /// How the run exits if there is no other.
+    exit: Exit,
+}
+
+/// The delay, and what is to be run after it. Tells how the run exits if it ends here.
+fn until_next(
+    policy: &Policy,
+    world: &mut impl World,
+    until: Duration,
+    failed: &Failed<'_>,
+    emit: &mut Emit<'_>,
+) -> Result<Option<Exit>> {
+    let attempt = failed.attempt;
+    if let Some(signal) = world.pause(until, emit)? {
+        return Ok(Some(interrupted(signal, attempt, world, emit)));
+    }
+    if is_too_late(policy, world, attempt, emit) {
+        return Ok(Some(failed.exit));
+    }
+    let retry = Attempt {
+        number: attempt + 1,
+        last: Some(failed.outcome),
+        ends_by: policy.attempt_ends_by(world.now()),
+    };
+    let Some(ending) = world.prepare(&retry, emit)? else {
+        return Ok(None);
+    };
+    if let Some(signal) = ending.interrupted {
+        return Ok(Some(interrupted(signal, attempt, world, emit)));
+    }
+    if ending != Outcome::Exited(0).into() {
+        let total = world.now();
+        emit(&Event::HookFailed {
+            ending: &ending,
+            attempt,
+            total,
+        });
+        return Ok(Some(failed.exit));
+    }
+    Ok(is_too_late(policy, world, attempt, emit).then_some(failed.exit))
+}
+
+/// Whether there is no time left for a retry: a wait may end late, if we were stopped meanwhile.
+fn is_too_late(policy: &Policy, world: &impl World, attempt: u64, emit: &mut Emit<'_>) -> bool {
+    let total = world.now();
+    let is_late = !policy.fits(total, Duration::ZERO);
+    if is_late {
+        emit(&Event::TooLate { attempt, total });
+    }
+    is_late
+}
+
+fn interrupted(signal: Signal, attempt: u64, world: &impl World, emit: &mut Emit<'_>) -> Exit {
+    let total = world.now();
+    emit(&Event::Interrupted {
+        signal,
+        attempt,
+        total,
+    });
+    Exit::Raise(signal)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::policy::{Decision, Reason};
 use crate::signal::Signal;
-use crate::status::Outcome;
+use crate::status::Ending;
 
 /// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub(crate) struct Ended<'a> {
     /// Counted from 1.
     pub(crate) attempt: u64,
     /// How it ended.
-    pub(crate) outcome: &'a Outcome,
+    pub(crate) ending: &'a Ending,
     /// How long it took.
     pub(crate) took: Duration,
     /// The time since the start.
@@ -37,6 +37,21 @@ pub(crate) enum Event<'a> {
     LimitReached(Signal),
     /// The grace after a time limit is over and what was left was sent KILL.
     Killed,
+    /// There will be a retry, and we are ourselves an attempt of another `retry`.
+    Nested,
+    /// What a failed attempt has read from the pipe on stdin is gone, and there will be a retry.
+    InputSpent,
+    /// The file that was to hold the server's wait could not be read, for this reason.
+    HeadsUnreadable(String),
+    /// What was to run before a retry failed, and with it the run.
+    HookFailed {
+        /// How it ended.
+        ending: &'a Ending,
+        /// The last attempt made.
+        attempt: u64,
+        /// The time since the start.
+        total: Duration,
+    },
     /// An attempt ended and it is decided what comes next.
     Ended(Ended<'a>, &'a Decision),
     /// The delay after this attempt ended too late for another.

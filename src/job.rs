@@ -1,8 +1,10 @@
 //! What the command line means: the command, the policy, and how attempts are supervised.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::patterns::Stream;
 use crate::policy::Policy;
 use crate::signal::Signal;
 
@@ -15,6 +17,11 @@ pub(crate) struct Job {
     pub(crate) policy: Policy,
     /// How an attempt is supervised.
     pub(crate) supervision: Supervision,
+    /// What flows in and out of it.
+    pub(crate) streams: Streams,
+    /// What a shell is to run before each retry.
+    pub(crate) before_retry: Option<OsString>,
+
     /// Makes every draw reproducible.
     pub(crate) seed: Option<u64>,
     /// How much is said on stderr.
@@ -28,8 +35,54 @@ pub(crate) struct Supervision {
     pub(crate) signal: Signal,
     /// The grace between that and KILL.
     pub(crate) kill_after: Duration,
+    /// How long it may write nothing.
+    pub(crate) idle_timeout: Option<Duration>,
     /// Which process group the command runs in.
     pub(crate) group: Grouping,
+}
+
+/// What flows in and out of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Streams {
+    /// What it reads.
+    pub(crate) stdin: Input,
+    /// Whether its stdout is held back until it is known to be the last.
+    pub(crate) stdout_once: bool,
+    /// Where a server's wait is looked for.
+    pub(crate) heads: Option<Heads>,
+}
+
+/// What an attempt reads from stdin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Our own stdin; a regular file is rewound for each.
+    Inherit,
+    /// All that comes from our own stdin, each.
+    Replay,
+    /// Nothing.
+    Null,
+}
+
+/// Where HTTP response heads are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heads {
+    /// In both streams.
+    Output,
+    /// In one stream.
+    Only(Stream),
+    /// In a file that the command writes.
+    File(PathBuf),
+}
+
+impl Heads {
+    /// Whether they are looked for in this stream.
+    pub(crate) fn may_be_in(&self, stream: Stream) -> bool {
+        match self {
+            Self::Output => true,
+            Self::Only(one) => *one == stream,
+            Self::File(_) => false,
+        }
+    }
 }
 
 /// Which process group an attempt runs in.

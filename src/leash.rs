@@ -29,6 +29,9 @@ enum Stage {
 pub(crate) struct Leash {
     stage: Stage,
     due: Option<Duration>,
+    limit: Option<Duration>,
+    silence: Option<Duration>,
+    by_silence: bool,
     grace: Duration,
     refused: bool,
 }
@@ -40,9 +43,48 @@ impl Leash {
         Self {
             stage: Stage::Running,
             due: limit,
+            limit,
+            silence: None,
+            by_silence: false,
             grace,
             refused: false,
         }
+    }
+
+    /// The same, pulled also after so long a silence, first counted from `now`.
+    pub(crate) fn with_silence(mut self, silence: Option<Duration>, now: Duration) -> Self {
+        self.silence = silence;
+        self.note_life(now);
+        self
+    }
+
+    /// Notes that the attempt has shown itself alive at `now`.
+    pub(crate) fn note_life(&mut self, now: Duration) {
+        if self.stage != Stage::Running {
+            return;
+        }
+        let silence_ends = self.silence.and_then(|silence| now.checked_add(silence));
+        self.by_silence = match (silence_ends, self.limit) {
+            (Some(ends), Some(limit)) => ends < limit,
+            (ends, _) => ends.is_some(),
+        };
+        self.due = if self.by_silence {
+            silence_ends
+        } else {
+            self.limit
+        };
+    }
+
+    /// Pulls at `now` if nothing has yet: the attempt cannot go on.
+    pub(crate) fn pull_at_once(&mut self, now: Duration) {
+        if self.stage == Stage::Running {
+            self.due = Some(now);
+        }
+    }
+
+    /// Whether the limit that was reached, if any, was that for silence.
+    pub(crate) fn is_pulled_by_silence(&self) -> bool {
+        self.is_pulled() && self.by_silence
     }
 
     /// When the next pull is due.
@@ -167,5 +209,34 @@ mod tests {
         let mut leash = Leash::new(Some(ms(300)), Duration::MAX);
         assert_eq!(leash.pull(ms(300)), Some(Pull::Ask));
         assert_eq!(leash.due(), None);
+    }
+
+    #[test]
+    fn an_attempt_that_falls_silent_is_ended_counting_from_its_last_sign_of_life() {
+        let mut leash = Leash::new(Some(ms(10_000)), ms(5000)).with_silence(Some(ms(700)), ms(100));
+        assert_eq!(leash.due(), Some(ms(800)));
+        leash.note_life(ms(600));
+        assert_eq!(leash.pull(ms(1299)), None);
+        assert_eq!(leash.pull(ms(1300)), Some(Pull::Ask));
+        assert!(leash.is_pulled_by_silence());
+        leash.note_life(ms(1400));
+        assert_eq!(leash.due(), Some(ms(6300)), "its last words change nothing");
+    }
+
+    #[test]
+    fn a_lively_attempt_still_ends_at_its_limit() {
+        let mut leash = Leash::new(Some(ms(1000)), ms(5000)).with_silence(Some(ms(700)), ms(0));
+        leash.note_life(ms(900));
+        assert_eq!(leash.pull(ms(1000)), Some(Pull::Ask));
+        assert!(leash.is_pulled() && !leash.is_pulled_by_silence());
+    }
+
+    #[test]
+    fn what_cannot_go_on_is_pulled_at_once_and_only_once() {
+        let mut leash = Leash::new(None, ms(5000));
+        leash.pull_at_once(ms(50));
+        assert_eq!(leash.pull(ms(50)), Some(Pull::Ask));
+        leash.pull_at_once(ms(60));
+        assert_eq!(leash.due(), Some(ms(5050)));
     }
 }

@@ -13,6 +13,8 @@
 //! backoff  how long: a ceiling, then jitter from a given u in [0, 1)
 //! status   how an attempt ended; the one table from an ending to an exit status
 //! lists    sets of endings, and the LIST that names one
+//! patterns  what is looked for in the output, and whether it is there
+//! retry_after  a server's wait from response heads
 //! policy   whether: one decision from history, ending and time
 //! leash    how an attempt is brought to an end, as a table
 //! event    what happened, as data
@@ -20,6 +22,7 @@
 //! engine   attempts until the policy says stop; `trait World` is all it needs from outside
 //! rehearsal  a world of virtual time
 //! ── the outside ───────────────────────────────────────────────────────────────────────
+//! stream   what flows in and out of the command: replayed, looked at, held back
 //! os       the real world: signals, processes, terminal; `sys` holds every `unsafe`
 //! report   who hears of events
 //! ```
@@ -46,20 +49,24 @@ mod leash;
 mod lists;
 mod numbers;
 mod os;
+mod patterns;
 mod plain;
 mod policy;
 #[cfg(test)]
 mod rehearsal;
 mod report;
+mod retry_after;
 mod signal;
 mod status;
+mod stream;
 mod units;
 
 use std::ffi::OsString;
+use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 use rand::rngs::{SysRng, Xoshiro256PlusPlus};
 use rand::{Rng as _, SeedableRng as _, TryRng as _};
 
@@ -85,10 +92,21 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Exit::Code(code)) => code.into(),
         Ok(Exit::Raise(signal)) => os::die_of(signal).into(),
         Err(error) => {
-            os::say(&format!("{}{error:#}\n", line_prefix()), false);
+            os::say(&format!("{}{}\n", line_prefix(), sentence(&error)), false);
             OWN_FAILURE.into()
         }
     }
+}
+
+/// An error with its reasons, in the words of the system where it gave them.
+fn sentence(error: &Error) -> String {
+    let reasons = error.chain().map(|reason| {
+        let reason: Option<&io::Error> = reason.downcast_ref();
+        reason.map(plain::described)
+    });
+    let said = error.chain().map(ToString::to_string).zip(reasons);
+    let said: Vec<String> = said.map(|(text, words)| words.unwrap_or(text)).collect();
+    said.join(": ")
 }
 
 /// Runs the job in the real world.

@@ -10,6 +10,8 @@ pub(crate) struct StatusSet {
     codes: [u64; 4],
     /// Deaths by signal, a bit each, by number.
     deaths: u128,
+    /// Those of them that are in the set by name or by the word `signal`.
+    named: u128,
     /// The word `timeout`.
     pub(crate) timeout: bool,
     /// The word `spawn`.
@@ -20,6 +22,7 @@ impl StatusSet {
     const NOTHING: Self = Self {
         codes: [0; 4],
         deaths: 0,
+        named: 0,
         timeout: false,
         spawn: false,
     };
@@ -64,7 +67,10 @@ impl StatusSet {
                 );
             }
             "any" => self.add_range(1, 255),
-            "signal" => self.add_unasked_deaths(),
+            "signal" => {
+                let signals = Signal::all().filter(|signal| !signal.is_asked_for());
+                signals.for_each(|signal| self.add_named(signal));
+            }
             "timeout" => self.timeout = true,
             "spawn" => self.spawn = true,
             numeric if numeric.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -76,7 +82,7 @@ impl StatusSet {
                         "'{item}' is not an exit code, a signal name or one of the words any, signal, timeout, spawn"
                     )
                 })?;
-                self.add_death(signal);
+                self.add_named(signal);
                 if let Some(code) = shell_code(signal) {
                     self.add_codes(code, code);
                 }
@@ -139,6 +145,11 @@ impl StatusSet {
         self.deaths |= 1 << signal.number();
     }
 
+    fn add_named(&mut self, signal: Signal) {
+        self.add_death(signal);
+        self.named |= 1 << signal.number();
+    }
+
     /// Whether this exit code is in the set.
     pub(crate) fn has_code(&self, code: u8) -> bool {
         self.codes[usize::from(code / 64)] >> (code % 64) & 1 == 1
@@ -155,12 +166,23 @@ impl StatusSet {
         }
     }
 
+    /// Whether an attempt that ended like this is in the set by a word of its own. What was cut
+    /// short or never started cannot be asked for output as well.
+    pub(crate) fn names(&self, outcome: &Outcome) -> bool {
+        match outcome {
+            Outcome::Exited(_) => false,
+            Outcome::Killed(signal) => self.named >> signal.number() & 1 == 1,
+            Outcome::TimedOut | Outcome::NotStarted(_) => self.holds(outcome),
+        }
+    }
+
     /// This set without what is in `other`.
     pub(crate) fn without(mut self, other: &Self) -> Self {
         for (mine, theirs) in self.codes.iter_mut().zip(other.codes) {
             *mine &= !theirs;
         }
         self.deaths &= !other.deaths;
+        self.named &= !other.deaths;
         self.timeout &= !other.timeout;
         self.spawn &= !other.spawn;
         self

@@ -1,6 +1,7 @@
 //! Numbers as users write them: decimals, factors, shares and counts, all exact.
 
 use std::fmt;
+use std::str::FromStr;
 
 const BILLION: u128 = 1_000_000_000;
 
@@ -159,6 +160,13 @@ impl fmt::Display for Attempts {
             Self::Unlimited => f.write_str("inf"),
         }
     }
+}
+
+/// A number of nothing but digits, which Rust's own parsers do not insist on.
+pub(crate) fn whole_number<T: FromStr>(text: &str) -> Option<T> {
+    text.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| text.parse().ok())?
 }
 
 #[cfg(test)]

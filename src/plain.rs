@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
 /// The longest name that is shown, in bytes.
@@ -55,6 +56,22 @@ pub(crate) fn program_name(program: &OsStr) -> String {
     } else {
         escaped(OsStr::from_bytes(name))
     }
+}
+
+/// A text short enough for a line that must be written in one go.
+pub(crate) fn shortened(text: &str) -> String {
+    const LONGEST: usize = 64;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The system's words for an error, without the number, in lower case.
+pub(crate) fn described(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.to_lowercase()
 }
 
 #[cfg(test)]

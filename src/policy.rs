@@ -1,12 +1,16 @@
 //! Whether to try again: one decision from how an attempt ended, what came before, and the time.
 
+mod verdict;
+
 use std::time::Duration;
 
 use crate::backoff::{Backoff, Progress};
 use crate::lists::{StatusList, StatusSet};
 use crate::numbers::Attempts;
-use crate::signal::Signal;
-use crate::status::{Ending, Exit, Outcome};
+use crate::patterns::Patterns;
+use crate::status::{Ending, Exit, FAILED_BY_OUTPUT, Outcome};
+
+pub(crate) use verdict::{Decision, Reason, Success};
 
 /// What the user wants, as pure data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,10 @@ pub(crate) struct Policy {
     pub(crate) stop_on: Option<StatusList>,
     /// Endings that are success besides exit 0.
     pub(crate) success_on: Option<StatusList>,
+    /// The same four by output.
+    pub(crate) patterns: Patterns,
+    /// The longest wait that a server may ask for.
+    pub(crate) retry_after_max: Duration,
 }
 
 /// What a decision needs to know of the attempts so far.
@@ -35,47 +43,6 @@ pub(crate) struct History {
     /// Attempts made.
     pub(crate) attempts: u64,
     progress: Progress,
-}
-
-/// What comes after an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
-    /// It succeeded: by exit 0, or by a rule.
-    Succeed {
-        /// Whether `--success-on` made a success of it.
-        by_rule: bool,
-    },
-    /// It failed, and there is no retry.
-    Stop(Reason),
-    /// It failed, and the next attempt starts after this delay.
-    Retry {
-        /// What is slept.
-        delay: Duration,
-    },
-}
-
-/// Why there is no retry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// A fatal signal reached us.
-    Signal(Signal),
-    /// This process could not be ended, and no attempt may run beside it.
-    LeftBehind(u32),
-    /// No list can make this ending worth a retry: the command cannot be executed at all.
-    NeverStarts,
-    /// It died of a signal that somebody asked for, which is retried only if named.
-    AskedFor,
-    /// It is in `--stop-on`.
-    StopOn,
-    /// It is not in `--retry-on`.
-    NotInRetryOn,
-    /// All attempts are made.
-    Attempts,
-    /// The next delay, with the reserve, does not fit in the deadline.
-    Deadline {
-        /// The delay that does not fit.
-        delay: Duration,
-    },
 }
 
 impl Policy {
@@ -99,9 +66,16 @@ impl Policy {
     }
 
     /// The status to exit with after this last attempt and decision.
-    pub(crate) fn exit(outcome: &Outcome, decision: &Decision) -> Exit {
+    pub(crate) fn exit(ending: &Ending, decision: &Decision) -> Exit {
+        let Ending {
+            outcome, matched, ..
+        } = ending;
         match decision {
-            Decision::Succeed { .. } => Exit::Code(0),
+            Decision::Succeed(_) => Exit::Code(0),
+            Decision::Stop(Reason::Signal(_)) => outcome.exit(),
+            _ if *outcome == Outcome::Exited(0) && matched.fail_if.is_some() => {
+                Exit::Code(FAILED_BY_OUTPUT)
+            }
             Decision::Stop(_) | Decision::Retry { .. } => outcome.exit(),
         }
     }
@@ -119,24 +93,51 @@ impl Policy {
         if let Some(reason) = Self::what_forbids(ending) {
             return Decision::Stop(reason);
         }
-        if ending.outcome == Outcome::Exited(0) {
-            return Decision::Succeed { by_rule: false };
+        if let Some(success) = self.success(ending) {
+            return Decision::Succeed(success);
         }
-        if lists(self.success_on.as_ref(), &ending.outcome) {
-            return Decision::Succeed { by_rule: true };
-        }
-        if let Some(reason) = self.what_rules_out(&ending.outcome) {
+        if let Some(reason) = self.what_rules_out(ending) {
             return Decision::Stop(reason);
         }
         if self.attempts.used_up_by(history.attempts) {
             return Decision::Stop(Reason::Attempts);
         }
-        let delay = self.backoff.window(history.progress).at(u);
+        let window = self.backoff.window(history.progress);
+        let local = window.at(u);
+        let asked = ending.server_wait;
+        let delay = asked.map_or(local, |wait| self.backoff.at_least(wait, &window, u));
+        let server_wait = asked.filter(|wait| *wait > local);
         if !self.fits(now, delay) {
-            return Decision::Stop(Reason::Deadline { delay });
+            return Decision::Stop(Reason::Deadline { delay, server_wait });
         }
-        self.backoff.advance(&mut history.progress, delay);
-        Decision::Retry { delay }
+        if let Some(wait) = asked.filter(|wait| self.is_too_long(*wait, local)) {
+            return Decision::Stop(Reason::RetryAfter { wait });
+        }
+        self.backoff.advance(&mut history.progress, local);
+        Decision::Retry { delay, server_wait }
+    }
+
+    /// Whether a server asks for more than we are to wait, and would wait of ourselves. A limit of
+    /// zero is for those who do not want to wait for servers at all.
+    fn is_too_long(&self, wait: Duration, local: Duration) -> bool {
+        let most = self.retry_after_max;
+        wait > most && (wait > local || most.is_zero())
+    }
+
+    /// What makes this ending a success, if anything.
+    fn success(&self, ending: &Ending) -> Option<Success> {
+        let Ending {
+            outcome, matched, ..
+        } = ending;
+        if *outcome == Outcome::TimedOut || matched.fail_if.is_some() {
+            None
+        } else if *outcome == Outcome::Exited(0) {
+            Some(Success::Zero)
+        } else if lists(self.success_on.as_ref(), outcome) {
+            Some(Success::Listed)
+        } else {
+            matched.success_if.map(Success::Matched)
+        }
     }
 
     /// What ends the retrying whatever the status is.
@@ -146,7 +147,10 @@ impl Policy {
     }
 
     /// What makes a failure not worth a retry.
-    fn what_rules_out(&self, outcome: &Outcome) -> Option<Reason> {
+    fn what_rules_out(&self, ending: &Ending) -> Option<Reason> {
+        let Ending {
+            outcome, matched, ..
+        } = ending;
         match outcome {
             Outcome::NotStarted(fault) if !fault.class.passes() => {
                 return Some(Reason::NeverStarts);
@@ -154,9 +158,20 @@ impl Policy {
             _ if lists(self.stop_on.as_ref(), outcome) => return Some(Reason::StopOn),
             _ => {}
         }
+        if let Some(pattern) = matched.stop_if {
+            return Some(Reason::StopIf(pattern));
+        }
+        let is_asked_for = matches!(outcome, Outcome::Killed(signal) if signal.is_asked_for());
+        let is_failed_by_output = matched.fail_if.is_some() && *outcome != Outcome::TimedOut;
         match &self.retry_on {
-            Some(list) => (!list.set.holds(outcome)).then_some(Reason::NotInRetryOn),
-            None => (!StatusSet::default_retryable().holds(outcome)).then_some(Reason::AskedFor),
+            None if is_asked_for => Some(Reason::AskedFor),
+            _ if is_failed_by_output => None,
+            Some(list) if !list.set.holds(outcome) => Some(Reason::NotInRetryOn),
+            Some(list) if list.set.names(outcome) => None,
+            _ => {
+                let is_missing = !self.patterns.retry_if.is_empty() && matched.retry_if.is_none();
+                is_missing.then_some(Reason::NotInRetryIf)
+            }
         }
     }
 

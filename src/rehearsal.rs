@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::engine::{Attempt, Emit, World};
+use crate::engine::{Attempt, Cut, Emit, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
@@ -79,7 +79,15 @@ impl World for Rehearsal {
         Ok(ending)
     }
 
+    fn deliver(&mut self, _: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
+        Ok(None)
+    }
+
     fn pause(&mut self, until: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
         Ok(self.pass(until))
+    }
+
+    fn prepare(&mut self, _: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
+        Ok(None)
     }
 }

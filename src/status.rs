@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use std::time::Duration;
+
+use crate::patterns::Matched;
 use crate::signal::Signal;
 
 /// Exit status when a time limit ended the last attempt, as with timeout(1).
@@ -12,6 +15,8 @@ pub(crate) const OWN_FAILURE: u8 = 125;
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// Exit status when the command was not found.
 pub(crate) const NOT_FOUND: u8 = 127;
+/// Exit status when the output made a failure of exit 0.
+pub(crate) const FAILED_BY_OUTPUT: u8 = 1;
 /// What shells add to the number of the signal that a command died of.
 pub(crate) const SIGNAL_BASE: u8 = 128;
 
@@ -67,6 +72,12 @@ pub(crate) struct Ending {
     pub(crate) interrupted: Option<Signal>,
     /// The process that could not be ended, if a time limit met one.
     pub(crate) left_behind: Option<u32>,
+    /// Whether the time limit was that for silence.
+    pub(crate) by_silence: bool,
+    /// What the output was found to hold.
+    pub(crate) matched: Matched,
+    /// The wait that a server asked for.
+    pub(crate) server_wait: Option<Duration>,
 }
 
 impl From<Outcome> for Ending {
@@ -75,6 +86,9 @@ impl From<Outcome> for Ending {
             outcome,
             interrupted: None,
             left_behind: None,
+            by_silence: false,
+            matched: Matched::default(),
+            server_wait: None,
         }
     }
 }

@@ -363,6 +363,20 @@ prop_compose! {
 
 proptest! {
     #[test]
+    fn a_servers_wait_is_a_floor_and_what_comes_on_top_is_bounded(
+        base in any_duration(), cap in any_duration(), curve in any_curve(), jitter in any_jitter(),
+        floor in any_duration(), u in 0.0..1.0,
+    ) {
+        let backoff = Backoff { base, cap, curve, jitter };
+        let window = backoff.window(backoff.start());
+        let delay = backoff.at_least(floor, &window, u);
+        prop_assert!(delay >= floor && delay >= window.fixed);
+        let spread = if jitter == Jitter::None { Duration::ZERO } else { (floor / 10).min(Duration::from_secs(10)) };
+        let most = floor.max(window.fixed).saturating_add(spread.max(window.width));
+        prop_assert!(delay <= most);
+    }
+
+    #[test]
     fn no_delay_is_ever_above_the_cap(backoff in any_backoff(), us in prop::collection::vec(0.0..1.0, 40)) {
         let mut at = backoff.start();
         for u in us {
@@ -463,6 +477,31 @@ fn draws_fit(jitter: Jitter, low: f64, high: f64) {
         largest <= high && largest >= high - edge,
         "largest {largest}"
     );
+}
+
+#[test]
+fn clients_that_were_told_the_same_wait_spread_over_a_tenth_of_it_and_ten_seconds_at_most() {
+    let at = |jitter, base_s, floor_s, u| {
+        let backoff = exponential(
+            Duration::from_secs(base_s),
+            Duration::from_secs(100),
+            jitter,
+        );
+        let window = backoff.window(backoff.start());
+        backoff
+            .at_least(Duration::from_secs(floor_s), &window, u)
+            .as_secs_f64()
+    };
+    let near = |delay: f64, expected: f64| {
+        assert!((delay - expected).abs() < 1e-6, "{delay} is not {expected}");
+    };
+    near(at(Jitter::Full, 1, 30, 0.0), 30.0);
+    near(at(Jitter::Full, 1, 30, 0.999_999_999), 33.0);
+    near(at(Jitter::Full, 0, 30, 0.5), 31.5);
+    near(at(Jitter::Full, 1, 300, 0.5), 305.0);
+    near(at(Jitter::Full, 60, 30, 0.5), 60.0);
+    near(at(Jitter::Equal, 60, 10, 0.5), 45.0);
+    near(at(Jitter::None, 1, 30, 0.999), 30.0);
 }
 
 #[test]

@@ -1,17 +1,22 @@
 //! The options as typed. This is their one definition: parser, help, man page and completions are
 //! made from it.
 
+mod counts;
+mod streams;
+
 use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, ValueEnum, ValueHint};
 
-use super::values::{parse_jitter, parse_list, parse_seed, parse_signal};
+use super::values::{parse_jitter, parse_seed, parse_signal};
 use crate::backoff::Jitter;
-use crate::lists::StatusList;
 use crate::numbers::{Attempts, Factor};
 use crate::signal::Signal;
 use crate::units::{Limit, parse_duration, parse_limit};
+
+pub(super) use counts::{CountOptions, ServerOptions};
+pub(super) use streams::{BetweenOptions, InputName, OutputName, StreamOptions};
 
 /// Run COMMAND again until it succeeds, with jittered exponential backoff.
 ///
@@ -45,6 +50,15 @@ pub(super) struct Cli {
 
     #[command(flatten)]
     pub(super) counts: CountOptions,
+
+    #[command(flatten)]
+    pub(super) server: ServerOptions,
+
+    #[command(flatten)]
+    pub(super) streams: StreamOptions,
+
+    #[command(flatten)]
+    pub(super) between: BetweenOptions,
 
     #[command(flatten)]
     pub(super) reports: ReportOptions,
@@ -116,7 +130,7 @@ pub(super) struct BackoffOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitOptions {
-    /// Runs in total, the first one too, or inf [default: 5]
+    /// Runs in total, with the first, or inf [default: 5]
     #[arg(
         short,
         long,
@@ -143,7 +157,7 @@ pub(super) struct LimitOptions {
     #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
     pub(super) timeout: Option<Limit>,
 
-    /// Start no retry with less than this before the deadline
+    /// Start no retry with less than this left
     #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
     pub(super) reserve: Option<Duration>,
 
@@ -169,30 +183,14 @@ pub(super) struct LimitOptions {
     )]
     #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
     pub(super) kill_after: Duration,
-}
 
-#[derive(Debug, Args)]
-#[command(next_help_heading = "What counts")]
-#[expect(clippy::struct_field_names, reason = "the options are called so")]
-pub(super) struct CountOptions {
-    /// Retry only these endings
+    /// End an attempt that writes nothing for so long
     ///
-    /// LIST holds exit codes and ranges (1,5-9,75), signal names (KILL, SIGTERM), and the words any
-    /// (1-255), signal, timeout, spawn, with commas between them. 129-192 also mean death by that
-    /// signal, but INT, QUIT and PIPE only if named or given singly. A time-out is meant by the word
-    /// timeout alone.
-    #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
-    pub(super) retry_on: Option<StatusList>,
-
-    /// Never retry these endings; wins over --retry-on
-    #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
-    pub(super) stop_on: Option<StatusList>,
-
-    /// Take these endings for success, as exit 0 is
-    ///
-    /// retry then exits 0.
-    #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
-    pub(super) success_on: Option<StatusList>,
+    /// Nothing to stdout and stderr, that is. Without it, or with 0 or inf, there is no limit. The
+    /// attempt is ended as by --timeout. To see the output it must pass through retry, so that the
+    /// command writes to a pipe and not to a terminal.
+    #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
+    pub(super) idle_timeout: Option<Limit>,
 }
 
 #[derive(Debug, Args)]

@@ -4,8 +4,7 @@ use std::ffi::OsStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::values::shortened;
-use crate::plain::escaped;
+use crate::plain::{escaped, shortened};
 
 /// Options that other retry commands have, some with other meanings, and what to write instead. They
 /// stay undefined, so that a script written for one of those fails loudly.

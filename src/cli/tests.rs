@@ -4,7 +4,9 @@ use proptest::prelude::Strategy as _;
 
 use super::*;
 use crate::backoff::Jitter;
+use crate::job::Heads;
 use crate::numbers::Attempts;
+use crate::patterns::Stream;
 
 fn words(line: &str) -> Vec<OsString> {
     std::iter::once("retry")
@@ -273,6 +275,73 @@ fn each_invalid_combination_has_its_own_sentence() {
 }
 
 #[test]
+fn patterns_given_twice_add_up() {
+    let patterns = job("--retry-if a --retry-if b --fail-if c true")
+        .policy
+        .patterns;
+    assert_eq!((patterns.retry_if.len(), patterns.fail_if.len()), (2, 1));
+}
+
+#[test]
+fn streams_are_as_they_are_unless_an_option_says_otherwise() {
+    let streams = job("true").streams;
+    assert_eq!(
+        (streams.stdin, streams.stdout_once, streams.heads),
+        (Input::Inherit, false, None)
+    );
+    let streams = job("--stdin replay --stdout once --retry-after @head true").streams;
+    assert_eq!((streams.stdin, streams.stdout_once), (Input::Replay, true));
+    assert_eq!(streams.heads, Some(Heads::File("head".into())));
+    assert_eq!(
+        job("--retry-after stderr true").streams.heads,
+        Some(Heads::Only(Stream::Stderr))
+    );
+}
+
+#[test]
+fn a_server_may_ask_for_five_minutes_unless_the_user_says_otherwise() {
+    let most = |line| job(line).policy.retry_after_max;
+    assert_eq!(most("--retry-after output true"), Duration::from_secs(300));
+    assert_eq!(
+        most("--retry-after output --retry-after-max 0 true"),
+        Duration::ZERO
+    );
+}
+
+#[test]
+fn each_wrong_use_of_streams_has_its_own_sentence() {
+    refused(
+        "--retry-after-max 1m true",
+        "--retry-after-max means nothing without --retry-after; give that too, or leave it out",
+    );
+    let places = "use output, stdout, stderr, or @FILE for a file that the command writes";
+    for place in ["both", "@", "head"] {
+        refused(
+            &format!("--retry-after {place} true"),
+            &format!("--retry-after '{place}': {places}"),
+        );
+    }
+    refused(
+        "--stdin x true",
+        "--stdin 'x': use one of inherit, replay, null",
+    );
+    refused("--stdout x true", "--stdout 'x': use one of stream, once");
+    refused(
+        "--before-retry= true",
+        "--before-retry has no value; write one after it",
+    );
+    refused(
+        "--retry-if= true",
+        "--retry-if '': is empty and would match every line; write what to look for",
+    );
+}
+
+#[test]
+fn what_fails_by_its_output_is_something_to_retry() {
+    job("--stop-on any,signal,timeout,spawn --fail-if x true");
+}
+
+#[test]
 fn a_call_without_a_command_says_what_to_write() {
     let sentence = "there is no command to run; write it after the options, as in 'retry curl -fsS URL', or see 'retry -h'";
     for line in ["", "--", "-a 3", "-a 3 --"] {
@@ -379,6 +448,10 @@ fn every_sentence_is_one_line_in_lower_case_without_a_full_stop() {
         "--signal x true",
         "--backoff x true",
         "--seed x true",
+        "--retry-if ( true",
+        "--retry-after x true",
+        "--retry-after-max 1m true",
+        "--stdin x true",
     ] {
         let error = parse(words(line)).expect_err(line).to_string();
         assert!(!error.contains('\n') && !error.ends_with('.'), "{error}");
@@ -394,7 +467,7 @@ proptest::proptest! {
         proptest::prop_oneof![
             "-{0,2}[a-z-]{0,12}(=.{0,6})?",
             ".{0,8}",
-            proptest::sample::select(vec!["--base", "--cap", "--jitter", "--retry-on", "-a", "-k", "--", "--deadline"]).prop_map(String::from),
+            proptest::sample::select(vec!["--base", "--cap", "--jitter", "--retry-on", "-a", "-k", "--", "--deadline", "--retry-if", "--retry-after", "--stdin"]).prop_map(String::from),
         ], 0..6))
     {
         let _ = parse(std::iter::once("retry".to_owned()).chain(args).map(OsString::from));

@@ -1,12 +1,13 @@
 //! Single values of options that no room below reads.
 
 use std::ffi::OsStr;
-use std::str::FromStr;
 
 use crate::backoff::Jitter;
+use crate::job::Heads;
 use crate::lists::{StatusList, StatusSet};
-use crate::numbers::Share;
-use crate::plain::escaped;
+use crate::numbers::{Share, whole_number};
+use crate::patterns::Stream;
+use crate::plain::{escaped, shortened};
 use crate::signal::Signal;
 
 pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
@@ -29,29 +30,27 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
     }
 }
 
+pub(super) fn parse_heads(text: &str) -> Result<Heads, String> {
+    match text {
+        "output" => Ok(Heads::Output),
+        "stdout" => Ok(Heads::Only(Stream::Stdout)),
+        "stderr" => Ok(Heads::Only(Stream::Stderr)),
+        _ => match text.strip_prefix('@') {
+            Some(file) if !file.is_empty() => Ok(Heads::File(file.into())),
+            _ => Err(
+                "use output, stdout, stderr, or @FILE for a file that the command writes".into(),
+            ),
+        },
+    }
+}
+
 pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
-    whole(text).ok_or_else(|| format!("write a whole number from 0 to {}", u64::MAX))
+    whole_number(text).ok_or_else(|| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
 pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
-    let by_number = || whole(text).and_then(Signal::from_number);
+    let by_number = || whole_number(text).and_then(Signal::from_number);
     Signal::from_name(text)
         .or_else(by_number)
         .ok_or_else(|| "there is no such signal; use a name such as TERM, INT or KILL".into())
-}
-
-/// A number of nothing but digits, which Rust's own parsers do not insist on.
-fn whole<T: FromStr>(text: &str) -> Option<T> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| text.parse().ok())?
-}
-
-/// A text short enough for a line that must be written in one go.
-pub(super) fn shortened(text: &str) -> String {
-    const LONGEST: usize = 64;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -8,6 +8,7 @@ use snapbox::{assert_data_eq, str};
 use super::*;
 use crate::cli::{self, Request};
 use crate::job::Job;
+use crate::patterns::Matched;
 use crate::rehearsal::{Rehearsal, Step};
 use crate::report::text::Text;
 use crate::status::{FaultClass, StartFault};
@@ -569,27 +570,365 @@ fn a_child_that_handles_our_signal_decides_the_status_and_is_not_retried() {
     }
 }
 
+impl Step {
+    /// The same, with a server that asks to wait.
+    fn asked(mut self, wait: Duration) -> Self {
+        self.ending.server_wait = Some(wait);
+        self
+    }
+
+    /// The same, with output that holds the first pattern of these options.
+    fn saying(mut self, options: &str) -> Self {
+        let found = |option| options.contains(option).then_some(0);
+        self.ending.matched = Matched {
+            retry_if: found("retry"),
+            stop_if: found("stop"),
+            success_if: found("success"),
+            fail_if: found("fail"),
+        };
+        self
+    }
+}
+
+/// How the first attempt is judged, given these flags: what its line says behind the first `;`, or
+/// behind the number, and how a run of two attempts exits.
+#[track_caller]
+fn judges(flags: &str, step: Step, expected: &str) {
+    let lines = transcript(
+        &format!("-a 2 --base 1s --jitter none {flags}"),
+        Rehearsal::new(vec![step]),
+    );
+    let first = lines.lines().nth(1).unwrap_or_default();
+    let verdict = if first.contains("succeeded") {
+        first.split_once(": ").map_or("succeeded", |(_, why)| why)
+    } else if first.contains("; next in") {
+        "retried"
+    } else {
+        first
+            .split_once("not retryable: ")
+            .map_or(first, |(_, why)| why)
+    };
+    let exit = lines.lines().last().unwrap_or_default();
+    assert_eq!(format!("{verdict}; {exit}"), expected, "{flags}: {lines}");
+}
+
+const RETRIED_1: &str = "retried; exit 1";
+
+#[test]
+fn output_makes_a_success_of_any_ending_of_the_command_itself() {
+    let why = "exit 9, and the output matches --success-if 'x'; exit 0";
+    judges("--success-if x", exits(9).saying("success"), why);
+    let why = "death by SIGKILL, and the output matches --success-if 'x'; exit 0";
+    judges("--success-if x", dies_of("KILL").saying("success"), why);
+    judges("--success-if x", exits(9), "retried; exit 9");
+    judges(
+        "--timeout 1s --success-if x",
+        hangs().saying("success"),
+        "retried; exit 124",
+    );
+    judges("--success-if x", exits(0), "succeeded; exit 0");
+}
+
+#[test]
+fn output_makes_a_failure_of_any_status_and_needs_no_list() {
+    judges("--fail-if x", exits(0).saying("fail"), RETRIED_1);
+    judges("--fail-if x", exits(3).saying("fail"), "retried; exit 3");
+    judges(
+        "--fail-if x --retry-on 9",
+        exits(0).saying("fail"),
+        RETRIED_1,
+    );
+    judges(
+        "--fail-if x --retry-if y",
+        exits(0).saying("fail"),
+        RETRIED_1,
+    );
+    judges(
+        "--fail-if x --success-on 24",
+        exits(24).saying("fail"),
+        "retried; exit 24",
+    );
+    judges(
+        "--fail-if x --success-if y",
+        exits(0).saying("fail success"),
+        RETRIED_1,
+    );
+    judges("--fail-if x", exits(0), "succeeded; exit 0");
+}
+
+#[test]
+fn what_stops_wins_over_everything() {
+    let why = "the output matches --stop-if 'x'";
+    judges(
+        "--stop-if x",
+        exits(3).saying("stop"),
+        &format!("{why}; exit 3"),
+    );
+    judges(
+        "--stop-if x --retry-if y",
+        exits(3).saying("stop retry"),
+        &format!("{why}; exit 3"),
+    );
+    judges(
+        "--stop-if x --fail-if y",
+        exits(0).saying("stop fail"),
+        &format!("{why}; exit 1"),
+    );
+    let why = "exit 0 is in --stop-on 0; exit 1";
+    judges("--stop-on 0 --fail-if y", exits(0).saying("fail"), why);
+    judges("--stop-if x", exits(0).saying("stop"), "succeeded; exit 0");
+}
+
+#[test]
+fn a_list_and_a_pattern_must_both_hold() {
+    let flags = "--retry-on 255 --retry-if x";
+    let missing = "no line of the output matches --retry-if";
+    judges(flags, exits(255).saying("retry"), "retried; exit 255");
+    judges(flags, exits(255), &format!("{missing}; exit 255"));
+    judges(
+        flags,
+        exits(1).saying("retry"),
+        "exit 1 is not in --retry-on 255; exit 1",
+    );
+    judges("--retry-if x", exits(1).saying("retry"), RETRIED_1);
+    judges("--retry-if x", exits(1), &format!("{missing}; exit 1"));
+}
+
+#[test]
+fn what_was_cut_short_and_is_named_needs_no_output() {
+    let missing = "no line of the output matches --retry-if";
+    for word in ["timeout", "any,timeout"] {
+        let flags = format!("--timeout 1s --retry-if x --retry-on {word}");
+        judges(&flags, hangs(), "retried; exit 124");
+    }
+    for word in ["signal", "KILL", "kill,9"] {
+        let flags = format!("--retry-if x --retry-on {word}");
+        judges(&flags, dies_of("KILL"), "retried; dies of SIGKILL");
+    }
+    for word in ["any", "137", "100-200"] {
+        let flags = format!("--retry-if x --retry-on {word}");
+        judges(
+            &flags,
+            dies_of("KILL"),
+            &format!("{missing}; dies of SIGKILL"),
+        );
+    }
+    judges(
+        "--retry-if x --retry-on spawn",
+        cannot_start(FaultClass::Busy),
+        "retried; exit 126",
+    );
+    let remedy = "; --retry-on any,timeout retries a time-out whatever it said; exit 124";
+    judges(
+        "--timeout 1s --retry-if x",
+        hangs(),
+        &format!("{missing}{remedy}"),
+    );
+}
+
+#[test]
+fn a_death_that_somebody_asked_for_needs_its_name_whatever_the_output() {
+    let why = "death by SIGINT is retried only if --retry-on names it; dies of SIGINT";
+    judges("--fail-if x", dies_of("INT").saying("fail"), why);
+    judges("--retry-if x", dies_of("INT").saying("retry"), why);
+    let flags = "--retry-on INT --retry-if x";
+    judges(flags, dies_of("INT"), "retried; dies of SIGINT");
+}
+
+#[test]
+fn a_server_that_names_its_wait_is_obeyed_and_asked_only_once() {
+    let secs = Duration::from_secs;
+    check(
+        "-a 4 --base 1s --cap 2s --retry-after output",
+        vec![
+            exits(22).asked(secs(30)),
+            exits(22),
+            exits(22).asked(secs(0)),
+            exits(0),
+        ],
+        str![[r#"
+   0ms  attempt 1/4 starts
+ 100ms  attempt 1/4 failed: exit 22 after 100ms; next in 31.5s (the server asks for 30.0s)
+ 31.6s  attempt 2/4 starts
+ 31.7s  attempt 2/4 failed: exit 22 after 100ms; next in 1.00s
+ 32.7s  attempt 3/4 starts
+ 32.8s  attempt 3/4 failed: exit 22 after 100ms; next in 1.00s
+ 33.8s  attempt 4/4 starts
+ 33.9s  succeeded on attempt 4/4 after 33.9s
+exit 0
+
+"#]],
+    );
+}
+
+#[test]
+fn without_jitter_the_delay_is_the_longer_of_ours_and_the_servers() {
+    let asked = |millis| vec![exits(22).asked(Duration::from_millis(millis))];
+    let flags = "-a 2 --base 2s --jitter none --retry-after output";
+    for (millis, line) in [
+        (1000, "next in 2.00s\n"),
+        (2000, "next in 2.00s\n"),
+        (2500, "next in 2.50s (the server asks for 2.50s)\n"),
+    ] {
+        let lines = transcript(flags, Rehearsal::new(asked(millis)));
+        assert!(lines.contains(line), "{lines}");
+    }
+}
+
+#[test]
+fn a_server_that_asks_for_too_much_ends_the_run_at_once() {
+    let asked = |secs| vec![exits(22).asked(Duration::from_secs(secs))];
+    let ends_with = |flags: &str, secs, line: &str| {
+        let lines = transcript(
+            &format!("--jitter none --retry-after output {flags}"),
+            Rehearsal::new(asked(secs)),
+        );
+        assert!(lines.ends_with(&format!("{line}\nexit 22\n")), "{lines}");
+    };
+    let end = "attempt 1/5 failed: exit 22 after 100ms; giving up after 100ms: retry-after: the server asks for";
+    ends_with(
+        "",
+        86_400,
+        &format!("{end} 24h 0m, more than --retry-after-max 5m 0s"),
+    );
+    ends_with(
+        "--retry-after-max 1m",
+        61,
+        &format!("{end} 1m 1s, more than --retry-after-max 1m 0s"),
+    );
+    let line = format!("{end} 24h 0m, and a delay of 24h 0m does not fit in the deadline of 5.00s");
+    ends_with("--deadline 5s", 86_400, &line);
+    ends_with(
+        "--retry-after-max 0 --base 1m",
+        1,
+        &format!("{end} 1.00s, more than --retry-after-max 0ms"),
+    );
+    let patient = transcript(
+        "-a 2 --jitter none --base 10m --retry-after output",
+        Rehearsal::new(asked(301)),
+    );
+    assert!(patient.contains("next in 10m 0s\n"), "{patient}");
+}
+
+/// A world that notes what it is asked to do. Every attempt exits 7 but the last.
+struct Listener {
+    heard: Vec<String>,
+    attempts: u64,
+    hook: Option<Ending>,
+    /// What ends the run while output is handed on.
+    breaks: Option<Cut>,
+}
+
+impl World for Listener {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+    fn attempt(&mut self, attempt: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
+        let last = attempt.last.map_or_else(String::new, Outcome::last_status);
+        self.heard.push(format!("{} '{last}'", attempt.number));
+        let code = if attempt.number < self.attempts { 7 } else { 0 };
+        Ok(Outcome::Exited(code).into())
+    }
+    fn deliver(&mut self, success: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
+        let whose = if success { "success" } else { "failure" };
+        self.heard.push(format!("output of a {whose}"));
+        Ok(self.breaks)
+    }
+    fn pause(&mut self, _: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
+        self.heard.push("delay".into());
+        Ok(None)
+    }
+    fn prepare(&mut self, retry: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
+        let last = retry.last.map_or_else(String::new, Outcome::last_status);
+        if self.hook.is_some() {
+            self.heard.push(format!("before {} '{last}'", retry.number));
+        }
+        Ok(self.hook.clone())
+    }
+}
+
+impl Listener {
+    /// Runs in this world, and tells how it exits, what was heard and what was said.
+    fn listen(
+        flags: &str,
+        hook: Option<Ending>,
+        breaks: Option<Cut>,
+    ) -> (Exit, Vec<String>, String) {
+        let mut listener = Self {
+            heard: Vec::new(),
+            attempts: 3,
+            hook,
+            breaks,
+        };
+        let job = job(flags);
+        let text = Text::new(&job, String::new());
+        let mut said = String::new();
+        let mut emit = |event: &Event<'_>| said.extend(text.line(event));
+        let ends = run(&job.policy, &mut listener, &mut || 0.5, &mut emit);
+        (ends.expect("a virtual world"), listener.heard, said)
+    }
+}
+
 #[test]
 fn the_world_is_told_the_number_of_the_attempt_and_the_last_outcome() {
-    struct Listener(Vec<String>);
-    impl World for Listener {
-        fn now(&self) -> Duration {
-            Duration::ZERO
-        }
-        fn attempt(&mut self, attempt: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
-            let last = attempt.last.map_or_else(String::new, Outcome::last_status);
-            self.0.push(format!("{} '{last}'", attempt.number));
-            Ok(Outcome::Exited(7).into())
-        }
-        fn pause(&mut self, _: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
-            Ok(None)
-        }
+    let (exit, heard, _) = Listener::listen("-a 3", None, None);
+    assert_eq!(exit, Exit::Code(0));
+    let failure = "output of a failure";
+    let expected = [
+        "1 ''",
+        failure,
+        "delay",
+        "2 '7'",
+        failure,
+        "delay",
+        "3 '7'",
+        "output of a success",
+    ];
+    assert_eq!(heard, expected);
+}
+
+#[test]
+fn what_is_to_run_before_a_retry_runs_after_the_delay() {
+    let (exit, heard, _) = Listener::listen("-a 3", Some(Outcome::Exited(0).into()), None);
+    assert_eq!(exit, Exit::Code(0));
+    assert_eq!(&heard[2..5], ["delay", "before 2 '7'", "2 '7'"]);
+}
+
+#[test]
+fn no_retry_comes_after_a_hook_that_failed_and_the_status_is_that_of_the_attempt() {
+    for outcome in [Outcome::Exited(3), Outcome::TimedOut] {
+        let (exit, heard, said) = Listener::listen("-a 3", Some(outcome.clone().into()), None);
+        assert_eq!(exit, Exit::Code(7));
+        assert_eq!(heard.len(), 4, "{heard:?}");
+        assert!(
+            said.contains(&format!("--before-retry failed: {outcome}")),
+            "{said}"
+        );
     }
-    let mut listener = Listener(Vec::new());
-    let exit =
-        run(&job("-a 3").policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
-    assert_eq!(exit, Exit::Code(7));
-    assert_eq!(listener.0, ["1 ''", "2 '7'", "3 '7'"]);
+}
+
+#[test]
+fn a_signal_during_the_hook_is_one_during_the_delay() {
+    let hook = Ending {
+        interrupted: Some(Signal::INT),
+        ..Outcome::Exited(0).into()
+    };
+    let (exit, heard, _) = Listener::listen("-a 3", Some(hook), None);
+    assert_eq!(exit, Exit::Raise(Signal::INT));
+    assert_eq!(heard.len(), 4, "{heard:?}");
+}
+
+#[test]
+fn a_reader_that_is_gone_ends_the_run_without_a_word() {
+    let (exit, heard, said) = Listener::listen("-q -a 1", None, Some(Cut::Signal(Signal::PIPE)));
+    assert_eq!(exit, Exit::Raise(Signal::PIPE));
+    assert_eq!((heard.len(), said.as_str()), (2, ""));
+}
+
+#[test]
+fn a_success_that_was_not_handed_on_in_time_is_none() {
+    let (exit, heard, _) = Listener::listen("-a 1", None, Some(Cut::Deadline));
+    assert_eq!((exit, heard.len()), (Exit::Code(124), 2));
 }
 
 proptest! {

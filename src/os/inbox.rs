@@ -1,7 +1,7 @@
 //! Signals that reach us, as a queue that one blocking call can wait for.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -123,15 +123,15 @@ impl Inbox {
         }
     }
 
-    /// Waits until a signal arrives, one of `others` becomes readable, or the time is over. It may
-    /// return early; whoever calls looks at the clock.
-    pub(super) fn wait(&self, time: Option<Duration>, others: &[BorrowedFd<'_>]) -> io::Result<()> {
+    /// Waits until a signal arrives, one of `others` is ready, or the time is over. It may return
+    /// early; whoever calls looks at the clock.
+    pub(super) fn wait<'a>(
+        &'a self,
+        time: Option<Duration>,
+        others: impl IntoIterator<Item = PollFd<'a>>,
+    ) -> io::Result<()> {
         let mut watched = vec![PollFd::new(&self.reader, PollFlags::IN)];
-        watched.extend(
-            others
-                .iter()
-                .map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)),
-        );
+        watched.extend(others);
         // What is too long for the system's clock is for ever.
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         match poll(&mut watched, time.as_ref()) {

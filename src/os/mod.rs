@@ -3,27 +3,32 @@
 //! One thread and one blocking call. A child's end is just another signal, so nothing but the loops
 //! of this room ever reap or kill, and no signal can go to a process that is gone.
 
+mod attempt;
 mod family;
 mod inbox;
 mod outlet;
 mod reap;
+mod run;
 mod spawn;
 mod supervise;
 mod sys;
 mod terminal;
 
 use std::time::{Duration, Instant};
+use std::{env, io, mem};
 
 use anyhow::{Context as _, Result};
 
-use crate::engine::{Attempt, Emit, World};
+use crate::engine::{Attempt, Cut, Emit, World};
 use crate::event::Event;
 use crate::job::{Grouping, Job, Supervision};
 use crate::signal::Signal;
-use crate::status::{Ending, Outcome};
+use crate::status::Ending;
+use crate::stream::{Ends, Flow, Step};
+use attempt::{NOT_WRITTEN, not_started};
 use inbox::{Arrival, Inbox};
-use spawn::Spawner;
-use supervise::Newborn;
+use run::PATIENCE;
+use spawn::{Role, Spawner};
 use sys::Mask;
 
 pub(crate) use outlet::{print, say};
@@ -37,6 +42,20 @@ pub(crate) struct Machine<'a> {
     spawner: Spawner<'a>,
     supervision: Supervision,
     shares_group: bool,
+    flow: Flow<'a>,
+    /// When everything must be over.
+    deadline: Option<Duration>,
+    /// Whether a fatal signal has reached us during the last attempt.
+    is_interrupted: bool,
+    warns: Warnings,
+}
+
+/// What is to be said once, when there is a retry.
+struct Warnings {
+    /// That attempts multiply.
+    nested: bool,
+    /// That what was read from stdin is gone, if it is.
+    spent: bool,
 }
 
 impl<'a> Machine<'a> {
@@ -59,6 +78,13 @@ impl<'a> Machine<'a> {
             spawner,
             supervision: job.supervision,
             shares_group,
+            flow: Flow::open(job, sys::output_was_closed())?,
+            deadline: job.policy.deadline,
+            is_interrupted: false,
+            warns: Warnings {
+                nested: env::var_os("RETRY_ATTEMPT").is_some(),
+                spent: true,
+            },
         })
     }
 
@@ -92,49 +118,84 @@ impl World for Machine<'_> {
     }
 
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending> {
-        // With signals held back, what comes from here on waits until it can be passed on.
-        let held = sys::hold_signals();
-        let early = self.inbox.take();
-        let arrived = early
-            .iter()
-            .map(|arrival| arrival.signal)
-            .chain(self.held_back(&held));
-        if let Some(signal) = arrived.into_iter().find(|signal| inbox::is_fatal(*signal)) {
-            sys::release_signals(&held);
-            let outcome = Outcome::Killed(signal);
-            return Ok(Ending {
-                interrupted: Some(signal),
-                ..outcome.into()
-            });
+        let silence = self.supervision.idle_timeout;
+        let leash = self.leash(attempt).with_silence(silence, self.now());
+        let mut ending = match self.flow.start() {
+            Ok(ends) => self.run(Role::Command, attempt, leash, ends, emit),
+            Err(error) => not_started(error),
+        };
+        let findings = self.flow.findings();
+        if let Ok(ending) = &mut ending {
+            self.note(findings?, ending, emit)?;
         }
-        let (hooked, mask) = (self.inbox.hooked(), self.inbox.mask_at_start());
-        let newborn = self
-            .spawner
-            .spawn(attempt, hooked, mask)
-            .map(|started| Newborn {
-                missed: started.missed,
-                pid: started.pid,
-                marks: self.spawner.marks(attempt),
-                early,
-            });
-        sys::release_signals(&held);
-        match newborn {
-            Ok(newborn) => self.supervise(newborn, attempt.ends_by, emit),
-            Err(fault) => Ok(Outcome::NotStarted(fault).into()),
+        ending
+    }
+
+    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>> {
+        let parcel = self.flow.parcel(success);
+        let Some(mut parcel) = parcel.context("cannot read what was held back of stdout")? else {
+            return Ok(None);
+        };
+        let patience_ends = self.is_interrupted.then(|| self.now() + PATIENCE);
+        let gives_up = patience_ends.into_iter().chain(self.deadline).min();
+        loop {
+            if let Some(signal) = self.fatal_arrival(emit) {
+                return Ok(Some(Cut::Signal(signal)));
+            }
+            reap::reap_orphans(None);
+            self.flow.carry();
+            let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
+            match parcel.carry() {
+                Ok(Step::Done) => return Ok(None),
+                Ok(Step::Stuck) if left.is_some_and(|left| left.is_zero()) => {
+                    return Ok(success.then_some(Cut::Deadline));
+                }
+                Ok(Step::Stuck) => {
+                    let watched = self.flow.watched().into_iter().chain(parcel.watched());
+                    self.inbox.wait(left, watched)?;
+                }
+                Ok(Step::More) => {}
+                // What a failed attempt has said is for people, and there is nowhere else.
+                Err(_) if !success => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    return Ok(Some(Cut::Signal(Signal::PIPE)));
+                }
+                Err(error) => return Err(error).context(NOT_WRITTEN),
+            }
         }
     }
 
     fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
+        if mem::take(&mut self.warns.nested) {
+            emit(&Event::Nested);
+        }
+        if self.warns.spent && self.flow.is_spent() {
+            self.warns.spent = false;
+            emit(&Event::InputSpent);
+        }
         loop {
             if let Some(signal) = self.fatal_arrival(emit) {
                 return Ok(Some(signal));
             }
             reap::reap_orphans(None);
+            self.flow.carry();
             let left = until.saturating_sub(self.now());
             if left.is_zero() {
                 return Ok(None);
             }
-            self.inbox.wait(Some(left), &[])?;
+            self.inbox.wait(Some(left), self.flow.watched())?;
         }
+    }
+
+    fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>> {
+        if !self.spawner.has_hook() {
+            return Ok(None);
+        }
+        let leash = self.leash(retry);
+        let ending = match Ends::for_hook() {
+            Ok(ends) => self.run(Role::Hook, retry, leash, ends, emit),
+            Err(error) => not_started(error),
+        };
+        ending.map(Some)
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn say(line: &str, in_haste: bool) {
 /// # Errors
 /// When not all of it could be written.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    if sys::stdout_was_closed() {
+    if sys::output_was_closed()[0] {
         return Err(rustix::io::Errno::BADF.into());
     }
     let mut stdout = io::stdout().lock();

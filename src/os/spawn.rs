@@ -3,13 +3,15 @@
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use super::sys::{self, Hooked, Mask, Recipe, Started};
 use crate::engine::Attempt;
 use crate::job::Job;
+use crate::plain::described;
 use crate::status::{FaultClass, Outcome, StartFault};
+use crate::stream::Ends;
 
 /// Where programs are looked for if there is no PATH, as execvp(3) does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -27,12 +29,38 @@ pub(super) struct Spawner<'a> {
     job: &'a Job,
     run_id: String,
     leads_group: bool,
-    /// Where the program may be.
+    command: Program,
+    /// What is run before a retry.
+    hook: Option<Program>,
+    /// Our environment but for what the command is told anew.
+    inherited: Vec<&'static CStr>,
+}
+
+/// Something to start.
+struct Program {
+    /// Where it may be.
     paths: Vec<CString>,
     /// Its name and its arguments.
     words: Vec<CString>,
-    /// Our environment but for what the command is told anew.
-    inherited: Vec<&'static CStr>,
+}
+
+impl Program {
+    fn new(words: Vec<OsString>) -> io::Result<Self> {
+        let name = words.first().cloned().unwrap_or_default();
+        Ok(Self {
+            paths: c_strings(places_of(&name))?,
+            words: c_strings(words)?,
+        })
+    }
+}
+
+/// Which of the two is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The command.
+    Command,
+    /// What is run before a retry.
+    Hook,
 }
 
 impl<'a> Spawner<'a> {
@@ -49,8 +77,8 @@ impl<'a> Spawner<'a> {
             job,
             run_id,
             leads_group,
-            paths: c_strings(places_of(program_of(job)))?,
-            words: c_strings(job.command.iter().cloned())?,
+            command: Program::new(job.command.clone())?,
+            hook: job.before_retry.clone().map(by_shell).transpose()?,
             inherited: sys::environment()
                 .into_iter()
                 .filter(|entry| !is_told(entry))
@@ -58,31 +86,46 @@ impl<'a> Spawner<'a> {
         })
     }
 
-    /// Starts the command. All signals but those that stop a process must be held back meanwhile;
+    /// Whether something is to be run before a retry.
+    pub(super) fn has_hook(&self) -> bool {
+        self.hook.is_some()
+    }
+
+    /// Starts the one or the other. All signals but those that stop a process must be held back meanwhile;
     /// the child lets them through again as they were at the start.
     ///
     /// # Errors
     /// Why it could not be started.
     pub(super) fn spawn(
         &self,
+        role: Role,
         attempt: &Attempt<'_>,
-        hooked: &[Hooked],
-        mask: &Mask,
+        ends: &Ends,
+        (hooked, mask): (&[Hooked], &Mask),
     ) -> Result<Started, StartFault> {
+        let program = match (role, &self.hook) {
+            (Role::Hook, Some(hook)) => hook,
+            _ => &self.command,
+        };
         let told = c_strings(self.told(attempt).map(OsString::from));
         let started = told.and_then(|told| {
             let told = told.iter().map(CString::as_c_str);
             let environment: Vec<&CStr> = self.inherited.iter().copied().chain(told).collect();
             sys::start(&Recipe {
-                paths: &self.paths,
-                words: &self.words,
+                paths: &program.paths,
+                words: &program.words,
                 environment: &environment,
+                ends,
                 leads_group: self.leads_group,
                 hooked,
                 mask,
             })
         });
-        started.map_err(|error| fault(&error, program_of(self.job)))
+        let name = program
+            .words
+            .first()
+            .map_or(OsStr::new(""), |name| OsStr::from_bytes(name.as_bytes()));
+        started.map_err(|error| fault(&error, name))
     }
 
     /// The entries of the environment that tell the command of the run.
@@ -104,8 +147,9 @@ impl<'a> Spawner<'a> {
     }
 }
 
-fn program_of(job: &Job) -> &OsStr {
-    job.command.first().map_or(OsStr::new(""), |word| word)
+/// What has a shell run this.
+fn by_shell(script: OsString) -> io::Result<Program> {
+    Program::new(vec!["sh".into(), "-c".into(), script])
 }
 
 /// Where a program may be: the place itself if the word holds a slash, else below each directory of
@@ -132,7 +176,7 @@ fn c_strings(strings: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CStr
 }
 
 /// Sorts the reasons why a command does not start: some pass by themselves, most do not.
-fn fault(error: &io::Error, program: &OsStr) -> StartFault {
+pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
     let (class, reason) = match error.raw_os_error() {
         Some(libc::ENOENT) if Path::new(program).is_file() && has_slash(program) => {
             let reason = "not found: the interpreter or loader that it names does not exist";
@@ -150,11 +194,4 @@ fn fault(error: &io::Error, program: &OsStr) -> StartFault {
 
 fn has_slash(program: &OsStr) -> bool {
     program.as_encoded_bytes().contains(&b'/')
-}
-
-/// The system's words for an error, without the number, in lower case.
-fn described(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    text.to_lowercase()
 }

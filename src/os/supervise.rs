@@ -1,75 +1,32 @@
 //! One attempt from its start to its end.
 
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use rustix::process::{Pid, WaitIdOptions, WaitIdStatus};
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::WaitIdOptions;
 
-use super::family::{Family, Scope};
 use super::inbox::{self, Arrival};
 use super::reap::{reap_orphans, wait_for};
+use super::run::{Newborn, PATIENCE, Run, number};
 use super::{Machine, sys};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::leash::{Leash, Pull};
 use crate::signal::Signal;
-use crate::status::{Ending, OWN_FAILURE, Outcome};
-
-/// A child that was just started.
-pub(super) struct Newborn {
-    pub(super) pid: Pid,
-    /// What arrived for it before it was there.
-    pub(super) early: Vec<Arrival>,
-    /// What was sent to our group before it was in it, a bit each.
-    pub(super) missed: u64,
-    /// What marks the environment of this attempt's processes.
-    pub(super) marks: Vec<Vec<u8>>,
-}
-
-/// What is known of the attempt that runs.
-struct Run {
-    child: Pid,
-    leash: Leash,
-    family: Family,
-    /// What the terminal has not given to it, although it has to us, a bit each.
-    missed: u64,
-    /// The first fatal signal that reached us.
-    interrupted: Option<Signal>,
-    /// The messages for the command that we passed on.
-    told: Vec<Signal>,
-}
+use crate::status::Ending;
 
 impl Machine<'_> {
     /// Supervises the child until it, and after a time limit all of its family, is gone.
     pub(super) fn supervise(
         &mut self,
         newborn: Newborn,
-        ends_by: Option<Duration>,
+        leash: Leash,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
-        let Newborn {
-            pid: child,
-            early,
-            missed,
-            marks,
-        } = newborn;
-        let scope = if self.shares_group {
-            Scope::Descendants(child)
-        } else {
-            Scope::Group(child)
-        };
-        let leash = Leash::new(ends_by, self.supervision.kill_after);
-        let family = Family::new(scope, marks);
-        let mut run = Run {
-            child,
-            leash,
-            family,
-            missed,
-            interrupted: None,
-            told: Vec::new(),
-        };
+        let mut newborn = newborn;
+        let early = std::mem::take(&mut newborn.early);
+        let mut run = Run::new(newborn, leash, self.shares_group);
         for arrival in early {
             self.pass_on(&mut run, arrival, emit);
         }
@@ -94,8 +51,10 @@ impl Machine<'_> {
         }
         reap_orphans(Some(run.child));
         let ended = wait_for(run.child, WaitIdOptions::NOWAIT)?;
+        self.carry(run);
         if let Some(status) = &ended {
-            if !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent()) {
+            let is_over = !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent());
+            if is_over && self.is_carried(run) {
                 let mut ending = run.ending(status);
                 run.family.sweep(run.leash.is_pulled());
                 wait_for(run.child, WaitIdOptions::empty())?;
@@ -122,15 +81,42 @@ impl Machine<'_> {
             run.kill();
         }
         run.family.sift();
-        if ended.is_some() && (has_pulled || run.family.seems_gone()) {
+        if ended.is_some() && run.leash.is_pulled() && (has_pulled || run.family.seems_gone()) {
             // A child that is a zombie already sends no signal when the rest of its family goes.
             return Ok(None);
         }
-        let watches = run.family.watches();
-        let watches: Vec<BorrowedFd<'_>> = watches.iter().map(|watch| watch.as_fd()).collect();
-        let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
-        self.inbox.wait(left, &watches)?;
+        let members = run.family.watches().into_iter();
+        let members = members.map(|member| PollFd::new(member, PollFlags::IN));
+        let due = run.leash.due().into_iter().chain(run.patience_ends).min();
+        let left = due.map(|due| due.saturating_sub(self.now()));
+        self.inbox.wait(left, members.chain(self.flow.watched()))?;
         Ok(None)
+    }
+
+    /// Carries on what flows. A command that waits for our readers is not silent.
+    fn carry(&mut self, run: &mut Run) {
+        let is_alive = self.flow.carry();
+        let now = self.now();
+        if is_alive {
+            run.leash.note_life(now);
+        }
+        if self.flow.is_broken() {
+            run.leash.pull_at_once(now);
+        }
+    }
+
+    /// Whether all that the attempt has written until its end is passed on, or nothing may be
+    /// waited for any more.
+    fn is_carried(&mut self, run: &mut Run) -> bool {
+        self.flow.end();
+        self.flow.carry();
+        let now = self.now();
+        if run.interrupted.is_some() && run.patience_ends.is_none() {
+            run.patience_ends = now.checked_add(PATIENCE);
+        }
+        self.flow.is_carried()
+            || run.leash.is_pulled()
+            || run.patience_ends.is_some_and(|ends| now >= ends)
     }
 
     /// Passes a signal on to where it would have gone without us.
@@ -172,63 +158,4 @@ impl Machine<'_> {
         run.send(Signal::CONT);
         emit(&Event::LimitReached(self.supervision.signal));
     }
-}
-
-impl Run {
-    fn send(&mut self, signal: Signal) {
-        let sent = self.family.signal(signal);
-        self.heed(sent);
-    }
-
-    fn kill(&mut self) {
-        let sent = self.family.kill();
-        self.heed(sent);
-    }
-
-    fn heed(&mut self, sent: io::Result<()>) {
-        if sent.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM)) {
-            self.leash.note_refusal();
-        }
-    }
-
-    /// How the attempt ended, for a child that ended with `status`.
-    fn ending(&self, status: &WaitIdStatus) -> Ending {
-        let died_of = status.terminating_signal().and_then(Signal::from_number);
-        let code = status
-            .exit_status()
-            .and_then(|code| u8::try_from(code & 0xff).ok());
-        let outcome = match (self.leash.is_pulled(), died_of, code) {
-            (true, _, _) => Outcome::TimedOut,
-            (false, Some(signal), _) => Outcome::Killed(signal),
-            // One of both is always there; if not, it must not look like a success.
-            (false, None, code) => Outcome::Exited(code.unwrap_or(OWN_FAILURE)),
-        };
-        // A message that the command died of would have ended the pipeline without us, too.
-        let died_of_message = died_of.filter(|signal| self.told.contains(signal));
-        Ending {
-            outcome,
-            interrupted: self.interrupted.or(died_of_message),
-            left_behind: None,
-        }
-    }
-
-    /// The attempt cannot be ended.
-    fn let_go(&self, child_ended: bool) -> Ending {
-        let left = if child_ended {
-            self.family.someone()
-        } else {
-            None
-        }
-        .unwrap_or(self.child);
-        let (outcome, interrupted) = (Outcome::TimedOut, self.interrupted);
-        Ending {
-            outcome,
-            interrupted,
-            left_behind: number(left),
-        }
-    }
-}
-
-fn number(pid: Pid) -> Option<u32> {
-    u32::try_from(pid.as_raw_nonzero().get()).ok()
 }

@@ -1,4 +1,5 @@
 //! Who hears of events, and how it is said.
 
 mod hint;
+mod reason;
 pub(crate) mod text;

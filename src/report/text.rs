@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::event::{Ended, Event};
 use crate::job::{Job, Verbosity};
-use crate::lists::StatusList;
 use crate::plain;
-use crate::policy::{Decision, Policy, Reason};
+use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::hint;
-use crate::status::Outcome;
+use crate::report::reason::{self, found, list};
+use crate::signal::Signal;
+use crate::status::{Ending, Outcome};
 use crate::units::Shown;
 
 /// What every line begins with; with the process id where lines of several runs may mix.
@@ -62,24 +63,52 @@ impl<'a> Text<'a> {
                 format!("time limit reached; {signal} sent"),
             ),
             Event::Killed => (Verbosity::Verbose, "still running; SIGKILL sent".into()),
-            Event::Ended(ended, Decision::Succeed { by_rule }) => {
+            Event::Nested => {
+                let said = "runs inside another retry, so that attempts multiply";
+                (Verbosity::Normal, said.into())
+            }
+            Event::InputSpent => {
+                let said = "what was read from the pipe on stdin is gone; --stdin replay keeps it for the next attempt";
+                (Verbosity::Normal, said.into())
+            }
+            Event::HeadsUnreadable(reason) => {
+                let said = format!("the file of --retry-after cannot be read: {reason}");
+                (Verbosity::Normal, said)
+            }
+            Event::HookFailed {
+                ending,
+                attempt,
+                total,
+            } => {
+                let outcome = &ending.outcome;
+                let said = format!(
+                    "giving up after attempt {attempt}/{of} and {}: --before-retry failed: {outcome}",
+                    Shown(*total)
+                );
+                (Verbosity::Normal, said)
+            }
+            Event::Ended(ended, Decision::Succeed(success)) => {
                 let at_first = ended.attempt == 1;
                 let worth = if at_first {
                     Verbosity::Verbose
                 } else {
                     Verbosity::Normal
                 };
-                (worth, self.success(ended, *by_rule))
+                (worth, self.success(ended, *success))
             }
             Event::Ended(ended, Decision::Stop(reason)) => {
                 (Verbosity::Normal, self.stop(ended, reason))
             }
-            Event::Ended(ended, Decision::Retry { delay }) => {
-                let said = format!("{}; next in {}", self.failed(ended), Shown(*delay));
+            Event::Ended(ended, Decision::Retry { delay, server_wait }) => {
+                let next = Shown(*delay);
+                let asked = server_wait.map_or_else(String::new, |wait| {
+                    format!(" (the server asks for {})", Shown(wait))
+                });
+                let said = format!("{}; next in {next}{asked}", self.failed(ended));
                 (Verbosity::Normal, said)
             }
             Event::TooLate { attempt, total } => {
-                let because = self.deadline(Duration::ZERO, *total);
+                let because = reason::deadline(self.policy, Duration::ZERO, None, *total);
                 let total = Shown(*total);
                 let said = format!("giving up after attempt {attempt}/{of} and {total}: {because}");
                 (Verbosity::Normal, said)
@@ -89,43 +118,56 @@ impl<'a> Text<'a> {
                 attempt,
                 total,
             } => {
+                // A reader that has read enough is nothing to complain of.
+                let worth = match *signal {
+                    Signal::PIPE => Verbosity::Verbose,
+                    _ => Verbosity::Normal,
+                };
                 let total = Shown(*total);
                 let said = format!("stopped by {signal} after attempt {attempt}/{of}, {total} in");
-                (Verbosity::Normal, said)
+                (worth, said)
             }
         }
     }
 
-    fn success(&self, ended: &Ended<'_>, by_rule: bool) -> String {
+    fn success(&self, ended: &Ended<'_>, success: Success) -> String {
         let (attempt, of, total) = (ended.attempt, self.policy.attempts, Shown(ended.total));
         let said = format!("succeeded on attempt {attempt}/{of} after {total}");
-        if by_rule {
-            let (noun, listed) = (ended.outcome.noun(), list(self.policy.success_on.as_ref()));
-            format!("{said}: {noun} is in --success-on{listed}")
-        } else {
-            said
+        let noun = ended.ending.outcome.noun();
+        match success {
+            Success::Zero => said,
+            Success::Listed => {
+                let listed = list(self.policy.success_on.as_ref());
+                format!("{said}: {noun} is in --success-on{listed}")
+            }
+            Success::Matched(index) => {
+                let found = found("--success-if", &self.policy.patterns.success_if, index);
+                format!("{said}: {noun}, and {found}")
+            }
         }
     }
 
     fn failed(&self, ended: &Ended<'_>) -> String {
-        let Ended {
-            attempt,
-            outcome,
-            took,
-            ..
-        } = ended;
-        let failed = format!(
-            "attempt {attempt}/{} failed: {outcome}",
-            self.policy.attempts
-        );
-        match outcome {
-            Outcome::NotStarted(_) => failed,
-            _ => format!("{failed} after {}", Shown(*took)),
+        let (attempt, of, took) = (ended.attempt, self.policy.attempts, Shown(ended.took));
+        let Ending {
+            outcome, matched, ..
+        } = ended.ending;
+        let failed = format!("attempt {attempt}/{of} failed: {outcome}");
+        match (outcome, matched.fail_if) {
+            (Outcome::NotStarted(_), _) => failed,
+            (Outcome::TimedOut, _) if ended.ending.by_silence => {
+                format!("{failed} after {took}, for its silence")
+            }
+            (Outcome::Exited(_) | Outcome::Killed(_), Some(index)) => {
+                let found = found("--fail-if", &self.policy.patterns.fail_if, index);
+                format!("{failed} after {took}, and {found}")
+            }
+            _ => format!("{failed} after {took}"),
         }
     }
 
     fn stop(&self, ended: &Ended<'_>, reason: &Reason) -> String {
-        let outcome = ended.outcome;
+        let outcome = &ended.ending.outcome;
         match reason {
             Reason::NeverStarts => {
                 format!("{outcome}{}", hint::of(outcome, self.program, &self.name))
@@ -135,7 +177,7 @@ impl<'a> Text<'a> {
                 format!("stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}")
             }
             _ => {
-                let because = self.because(ended, reason);
+                let because = reason::because(self.policy, ended, reason);
                 format!(
                     "{}; giving up after {}{because}",
                     self.failed(ended),
@@ -144,59 +186,4 @@ impl<'a> Text<'a> {
             }
         }
     }
-
-    /// Why there is no retry, behind a colon; empty if the numbers of the line say it.
-    fn because(&self, ended: &Ended<'_>, reason: &Reason) -> String {
-        let noun = ended.outcome.noun();
-        match reason {
-            Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
-            Reason::LeftBehind(pid) => format!(
-                ": process {pid} could not be ended and is left behind, so no attempt may start beside it"
-            ),
-            Reason::AskedFor => {
-                format!(": not retryable: {noun} is retried only if --retry-on names it")
-            }
-            Reason::StopOn => {
-                let listed = list(self.policy.stop_on.as_ref());
-                format!(": not retryable: {noun} is in --stop-on{listed}")
-            }
-            Reason::NotInRetryOn => format!(": {}", self.not_listed(ended.outcome)),
-            Reason::Deadline { delay } => format!(": {}", self.deadline(*delay, ended.total)),
-        }
-    }
-
-    fn not_listed(&self, outcome: &Outcome) -> String {
-        let (noun, listed) = (outcome.noun(), list(self.policy.retry_on.as_ref()));
-        // These are never meant by a range, so that the list may seem to hold them.
-        let word = match outcome {
-            Outcome::TimedOut => Some("timeout".to_owned()),
-            Outcome::NotStarted(_) => Some("spawn".to_owned()),
-            Outcome::Killed(signal) if signal.is_asked_for() => Some(signal.to_string()),
-            Outcome::Exited(_) | Outcome::Killed(_) => None,
-        };
-        let remedy = word.map_or_else(String::new, |word| format!("; add {word} to retry it"));
-        format!("not retryable: {noun} is not in --retry-on{listed}{remedy}")
-    }
-
-    fn deadline(&self, delay: Duration, total: Duration) -> String {
-        let deadline = self.policy.deadline.unwrap_or(Duration::MAX);
-        let (delay, reserve) = (Shown(delay), self.policy.reserve);
-        if total >= deadline {
-            format!("the deadline of {} is over", Shown(deadline))
-        } else if reserve.is_zero() {
-            format!(
-                "a delay of {delay} does not fit in the deadline of {}",
-                Shown(deadline)
-            )
-        } else {
-            let (reserve, deadline) = (Shown(reserve), Shown(deadline));
-            format!(
-                "a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}"
-            )
-        }
-    }
-}
-
-fn list(list: Option<&StatusList>) -> String {
-    list.map_or_else(String::new, |list| format!(" {}", list.written))
 }

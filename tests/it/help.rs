@@ -1,7 +1,5 @@
 //! What the program says of itself.
 
-use std::fs;
-
 use snapbox::{assert_data_eq, file};
 
 use crate::support::Sandbox;
@@ -57,20 +55,8 @@ fn names(line: &str, long: &str) -> bool {
 }
 
 #[test]
-fn the_readme_shows_the_short_help() {
-    const BEGIN: &str = "<!-- what `retry -h` prints; a test keeps it so -->\n```text\n";
-    const END: &str = "```\n<!-- end -->";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-    let readme = fs::read_to_string(path).expect("the README");
-    let begin = readme.find(BEGIN).expect("the beginning of the block") + BEGIN.len();
-    let end = begin + readme[begin..].find(END).expect("the end of the block");
-    let help = help("-h");
-    if std::env::var_os("SNAPSHOTS").is_some_and(|mode| mode == "overwrite") {
-        let fresh = format!("{}{help}{}", &readme[..begin], &readme[end..]);
-        fs::write(path, fresh).expect("the README");
-    } else {
-        assert_data_eq!(&readme[begin..end], help);
-    }
+fn the_short_help_fits_a_screen_of_eighty_columns() {
+    assert_data_eq!(help("-h"), file!["short-help.txt"].raw());
 }
 
 #[test]

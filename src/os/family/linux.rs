@@ -15,6 +15,7 @@ struct Stat {
     process: Process,
     parent: i32,
     group: i32,
+    has_ended: bool,
 }
 
 /// The members that are alive and not in `known`; nothing if that cannot be known.
@@ -25,7 +26,12 @@ pub(super) fn find(scope: Scope, marks: &[Vec<u8>], known: &[Process]) -> Option
         Scope::Descendants(child) => {
             let below = below(child, known, &all);
             let ours = of_group(&all, getpgrp(), child);
-            let is_ours = |process: &Process| below.contains(process) || bears(*process, marks);
+            // What was run before the attempt has the same marks, and may have left a daemon.
+            let since = read(child).ok().flatten().map(|stat| stat.process.started);
+            let is_ours = |process: &Process| {
+                below.contains(process)
+                    || since.is_none_or(|since| process.started >= since) && bears(*process, marks)
+            };
             ours.into_iter().filter(is_ours).collect()
         }
     };
@@ -95,6 +101,11 @@ fn processes() -> Option<Vec<Stat>> {
 
 /// What is said of a process; nothing if it has ended.
 fn stat(pid: Pid) -> io::Result<Option<Stat>> {
+    Ok(read(pid)?.filter(|stat| !stat.has_ended))
+}
+
+/// What is said of a process; nothing if it is gone.
+fn read(pid: Pid) -> io::Result<Option<Stat>> {
     match fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
         Ok(text) => Ok(parse(pid, &text)),
         Err(error) => match error.raw_os_error() {
@@ -120,10 +131,11 @@ fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
         started: field(22)?.parse().ok()?,
     };
     let (parent, group) = (field(4)?.parse().ok()?, field(5)?.parse().ok()?);
-    (!has_ended).then_some(Stat {
+    Some(Stat {
         process,
         parent,
         group,
+        has_ended,
     })
 }
 
@@ -166,8 +178,12 @@ mod tests {
         let pid = Pid::from_raw(9).expect("a pid");
         let line =
             |threads| format!("9 (x) Z 7 8 8 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 4242 0 0");
-        assert!(parse(pid, line(1).as_bytes()).is_none());
-        assert!(parse(pid, line(3).as_bytes()).is_some());
+        let has_ended = |threads| {
+            parse(pid, line(threads).as_bytes())
+                .expect("a process")
+                .has_ended
+        };
+        assert!(has_ended(1) && !has_ended(3));
     }
 
     #[test]

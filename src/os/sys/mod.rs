@@ -11,16 +11,17 @@ mod start;
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::ptr;
 
 use rustix::process::Pid;
 
 use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
+use crate::stream::Ends;
 
 use origin::{close_what_was_closed, sigpipe_was_ignored};
-pub(super) use origin::{environment, stdout_was_closed};
+pub(super) use origin::{environment, output_was_closed};
 pub(super) use start::{Recipe, Started, start};
 
 /// The bytes that a handler writes for a signal: its number, and whether the kernel made it.
@@ -199,6 +200,19 @@ pub(crate) fn die_of(signal: Signal) -> u8 {
     // SAFETY: sends a signal to this very process.
     unsafe { libc::kill(libc::getpid(), signal.number()) };
     u8::try_from(signal.number()).map_or(OWN_FAILURE, |number| SIGNAL_BASE.saturating_add(number))
+}
+
+/// Puts what the command is to have for standard streams where it looks for them, in its process.
+fn put_in_place(ends: &Ends) {
+    let ends = [&ends.stdin, &ends.stdout, &ends.stderr];
+    for (number, end) in (libc::STDIN_FILENO..).zip(ends) {
+        if let Some(end) = end {
+            // SAFETY: nothing of the command's process uses the number before it executes. It
+            // cannot fail: no end has the number of a standard stream, because the runtime sees to
+            // it that all of these are open.
+            unsafe { libc::dup2(end.as_raw_fd(), number) };
+        }
+    }
 }
 
 /// Sends a signal to a process, or to a group if `target` is negative.

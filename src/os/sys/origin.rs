@@ -34,9 +34,9 @@ extern "C" fn look_before_main() {
     }
 }
 
-/// Whether stdout was closed when the process started.
-pub(in crate::os) fn stdout_was_closed() -> bool {
-    OUTPUT_WAS_CLOSED[0].load(Ordering::Relaxed)
+/// Whether stdout and stderr were closed when the process started.
+pub(in crate::os) fn output_was_closed() -> [bool; 2] {
+    [0, 1].map(|index: usize| OUTPUT_WAS_CLOSED[index].load(Ordering::Relaxed))
 }
 
 /// Closes stdout and stderr again where they were closed at the start, in the command's process.

@@ -12,6 +12,7 @@ use std::ffi::{CStr, CString};
 use rustix::process::Pid;
 
 use super::{Hooked, Mask};
+use crate::stream::Ends;
 
 /// All that is needed to start a command.
 pub(in crate::os) struct Recipe<'a> {
@@ -21,6 +22,8 @@ pub(in crate::os) struct Recipe<'a> {
     pub(in crate::os) words: &'a [CString],
     /// The environment, an entry each.
     pub(in crate::os) environment: &'a [&'a CStr],
+    /// What it has for standard streams where ours would not do.
+    pub(in crate::os) ends: &'a Ends,
     /// Whether the command leads a process group of its own.
     pub(in crate::os) leads_group: bool,
     /// The signals that we treat in a way of our own.

@@ -2,6 +2,8 @@
 
 use std::ffi::{CString, OsStr};
 use std::io;
+use std::os::fd::OwnedFd;
+
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -11,6 +13,7 @@ use rustix::process::Pid;
 use super::{Recipe, Started};
 use crate::os::sys;
 use crate::signal::Signal;
+use crate::stream::Ends;
 
 /// Starts the command. All signals but those that stop a process must be held back meanwhile.
 ///
@@ -52,6 +55,12 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
         command.process_group(0);
     }
     let (hooked, mask) = (recipe.hooked.to_vec(), *recipe.mask);
+    let copy = |end: &Option<OwnedFd>| end.as_ref().map(OwnedFd::try_clone).transpose();
+    let ends = Ends {
+        stdin: copy(&recipe.ends.stdin)?,
+        stdout: copy(&recipe.ends.stdout)?,
+        stderr: copy(&recipe.ends.stderr)?,
+    };
     let prepare = move || {
         for hooked in &hooked {
             hooked.restore();
@@ -60,6 +69,7 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
             sys::ignore(Signal::PIPE);
         }
         sys::close_what_was_closed();
+        sys::put_in_place(&ends);
         sys::release_signals(&mask);
         Ok(())
     };

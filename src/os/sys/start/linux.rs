@@ -199,6 +199,7 @@ fn prepare(child: &Child<'_>) {
         sys::reset(Signal::PIPE);
     }
     sys::close_what_was_closed();
+    sys::put_in_place(child.recipe.ends);
     if child.recipe.leads_group {
         // A new process can always lead a group of its own.
         let _ = setpgid(None, None);

@@ -1,0 +1,119 @@
+//! What is known of the attempt that runs.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitIdStatus};
+
+use super::family::{Family, Scope};
+use super::inbox::Arrival;
+use crate::leash::Leash;
+use crate::signal::Signal;
+use crate::status::{Ending, OWN_FAILURE, Outcome};
+
+/// How long our readers may take when a fatal signal has reached us.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A child that was just started.
+pub(super) struct Newborn {
+    pub(super) pid: Pid,
+    /// What arrived for it before it was there.
+    pub(super) early: Vec<Arrival>,
+    /// What was sent to our group before it was in it, a bit each.
+    pub(super) missed: u64,
+    /// What marks the environment of this attempt's processes.
+    pub(super) marks: Vec<Vec<u8>>,
+}
+
+/// What is known of the attempt that runs.
+pub(super) struct Run {
+    pub(super) child: Pid,
+    pub(super) leash: Leash,
+    pub(super) family: Family,
+    /// What the terminal has not given to it, although it has to us, a bit each.
+    pub(super) missed: u64,
+    /// The first fatal signal that reached us.
+    pub(super) interrupted: Option<Signal>,
+    /// The messages for the command that we passed on.
+    pub(super) told: Vec<Signal>,
+    /// Until when our readers may take what a command that was interrupted has left.
+    pub(super) patience_ends: Option<Duration>,
+}
+
+impl Run {
+    /// A child that was just started, on this leash.
+    pub(super) fn new(newborn: Newborn, leash: Leash, shares_group: bool) -> Self {
+        let child = newborn.pid;
+        let scope = if shares_group {
+            Scope::Descendants(child)
+        } else {
+            Scope::Group(child)
+        };
+        Self {
+            child,
+            leash,
+            family: Family::new(scope, newborn.marks),
+            missed: newborn.missed,
+            interrupted: None,
+            told: Vec::new(),
+            patience_ends: None,
+        }
+    }
+
+    pub(super) fn send(&mut self, signal: Signal) {
+        let sent = self.family.signal(signal);
+        self.heed(sent);
+    }
+
+    pub(super) fn kill(&mut self) {
+        let sent = self.family.kill();
+        self.heed(sent);
+    }
+
+    fn heed(&mut self, sent: io::Result<()>) {
+        if sent.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM)) {
+            self.leash.note_refusal();
+        }
+    }
+
+    /// How the attempt ended, for a child that ended with `status`.
+    pub(super) fn ending(&self, status: &WaitIdStatus) -> Ending {
+        let died_of = status.terminating_signal().and_then(Signal::from_number);
+        let code = status
+            .exit_status()
+            .and_then(|code| u8::try_from(code & 0xff).ok());
+        let outcome = match (self.leash.is_pulled(), died_of, code) {
+            (true, _, _) => Outcome::TimedOut,
+            (false, Some(signal), _) => Outcome::Killed(signal),
+            // One of both is always there; if not, it must not look like a success.
+            (false, None, code) => Outcome::Exited(code.unwrap_or(OWN_FAILURE)),
+        };
+        // A message that the command died of would have ended the pipeline without us, too.
+        let died_of_message = died_of.filter(|signal| self.told.contains(signal));
+        Ending {
+            interrupted: self.interrupted.or(died_of_message),
+            by_silence: self.leash.is_pulled_by_silence(),
+            ..outcome.into()
+        }
+    }
+
+    /// The attempt cannot be ended.
+    pub(super) fn let_go(&self, child_ended: bool) -> Ending {
+        let left = if child_ended {
+            self.family.someone()
+        } else {
+            None
+        }
+        .unwrap_or(self.child);
+        Ending {
+            interrupted: self.interrupted,
+            by_silence: self.leash.is_pulled_by_silence(),
+            left_behind: number(left),
+            ..Outcome::TimedOut.into()
+        }
+    }
+}
+
+pub(super) fn number(pid: Pid) -> Option<u32> {
+    u32::try_from(pid.as_raw_nonzero().get()).ok()
+}

@@ -1,0 +1,192 @@
+//! Looking for patterns in each line of a stream as it comes, in whatever pieces.
+
+use std::iter;
+use std::ops::Range;
+
+use super::{Matched, Pattern, Patterns, Stream};
+
+/// How much of a long line one window shares with the next. A match that is not quite as long lies
+/// in one of them as a whole; a longer one may be missed.
+pub(super) const OVERLAP: usize = 32 << 10;
+
+/// The longest line that is always matched as a whole.
+pub(super) const WINDOW: usize = 2 * OVERLAP;
+
+/// How far `^ $ \b` look beyond a match on either side: a character of UTF-8.
+const SIGHT: usize = 4;
+
+impl Pattern {
+    /// Where the first of these lines begins that matches; the end of the last one is cut off.
+    ///
+    /// All are searched at once, since `^ $ . \b` take the end of a line as they take that of a
+    /// text: what matches in a line alone matches among others too, so that nothing matches in the
+    /// lines before the first match. That one proves no more: it may span lines.
+    fn first_line(&self, lines: &[u8]) -> Option<usize> {
+        let from = if self.needs_single_lines {
+            0
+        } else {
+            line_at(lines, self.regex.find(lines)?.start())
+        };
+        let mut lines = lines_from(lines, from);
+        lines.find_map(|(start, line)| self.regex.is_match(line).then_some(start))
+    }
+
+    /// Whether it matches in a part of a line, after what is only looked back at, and so far from
+    /// the end that what follows cannot undo it: the shortest match, where there are several.
+    fn is_inside(&self, part: &[u8], behind: usize) -> bool {
+        let end = self.regex.shortest_match_at(part, behind);
+        end.is_some_and(|end| end + SIGHT <= part.len())
+    }
+
+    /// Whether it matches in a line or the last part of one.
+    fn is_in(&self, line: &[u8], behind: usize) -> bool {
+        self.regex.is_match_at(line, behind)
+    }
+}
+
+/// Watches one stream of one attempt.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// What is looked for, in both streams.
+    patterns: Patterns,
+    /// Where it is looked for here.
+    stream: Stream,
+    /// The line whose end has not come yet: all of it, or the last of a long one.
+    pub(super) line: Vec<u8>,
+    /// How much of that is there only to be looked back at.
+    behind: usize,
+    /// Whether the last byte was a CR, to which an LF would belong.
+    after_cr: bool,
+}
+
+impl Watch {
+    /// Before the first byte.
+    pub(crate) fn new(patterns: &Patterns, stream: Stream) -> Self {
+        Self {
+            patterns: patterns.clone(),
+            stream,
+            line: Vec::new(),
+            behind: 0,
+            after_cr: false,
+        }
+    }
+
+    /// Looks at what comes next.
+    pub(crate) fn feed(&mut self, bytes: &[u8], matched: &mut Matched) {
+        if self.patterns.sought(self.stream, matched).next().is_none() || bytes.is_empty() {
+            return;
+        }
+        let mut rest = bytes;
+        if self.after_cr {
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        self.after_cr = bytes.ends_with(b"\r");
+        if !self.line.is_empty() {
+            // Only this line is copied; those after it are searched where they are.
+            let Some(end) = first_end(rest) else {
+                return self.hold(rest, matched);
+            };
+            self.hold(&rest[..end.start], matched);
+            self.end_line(matched);
+            rest = &rest[end.end..];
+        }
+        if let Some(end) = last_end(rest) {
+            self.search(matched, |pattern| pattern.first_line(&rest[..end.start]));
+            rest = &rest[end.end..];
+        }
+        self.hold(rest, matched);
+    }
+
+    /// Looks at the last line, which may lack its end.
+    pub(crate) fn finish(mut self, matched: &mut Matched) {
+        if !self.line.is_empty() {
+            self.end_line(matched);
+        }
+    }
+
+    /// Keeps more of the line whose end has not come, and searches what no longer fits.
+    fn hold(&mut self, more: &[u8], matched: &mut Matched) {
+        let (fits, rest) = more.split_at(more.len().min(WINDOW - self.line.len()));
+        self.line.extend_from_slice(fits);
+        if rest.is_empty() {
+            return;
+        }
+        let (line, behind) = (&self.line, self.behind);
+        self.search(matched, |pattern| {
+            pattern.is_inside(line, behind).then_some(0)
+        });
+        self.behind = SIGHT;
+        let Some(shared) = fits.len().checked_sub(OVERLAP) else {
+            self.line.drain(..OVERLAP);
+            return self.hold(rest, matched);
+        };
+        // The rest is searched where it is. Only what the next window shares with it is copied.
+        let part = &more[shared..];
+        self.search(matched, |pattern| {
+            pattern.is_inside(part, SIGHT).then_some(0)
+        });
+        self.line.clear();
+        self.line.extend_from_slice(&more[more.len() - OVERLAP..]);
+    }
+
+    /// Searches the line that is kept, now that its end has come.
+    fn end_line(&mut self, matched: &mut Matched) {
+        let (line, behind) = (&self.line, self.behind);
+        self.search(matched, |pattern| pattern.is_in(line, behind).then_some(0));
+        self.line.clear();
+        self.behind = 0;
+    }
+
+    /// Notes for each option that is still open which of its patterns matches in the first line.
+    fn search(&self, matched: &mut Matched, line: impl Fn(&Pattern) -> Option<usize>) {
+        for (patterns, found) in self.patterns.sought(self.stream, matched) {
+            let indexed = patterns.iter().enumerate();
+            let mine = indexed.filter(|(_, pattern)| pattern.looks_at(self.stream));
+            let matching = mine.filter_map(|(index, pattern)| Some((line(pattern)?, index)));
+            *found = matching.min().map(|(_, index)| index);
+        }
+    }
+}
+
+/// Whether a byte ends a line.
+fn is_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// The first end of a line: an LF, a CR, or a CRLF.
+fn first_end(text: &[u8]) -> Option<Range<usize>> {
+    // Whole blocks first, with no branch for each byte, so that a long line is no bottleneck.
+    let ends = |block: &[u8]| block.iter().map(|byte| u8::from(is_end(*byte))).sum::<u8>();
+    let blocks = text.chunks_exact(64);
+    let passed = 64 * blocks.take_while(|block| ends(block) == 0).count();
+    let first = passed + text[passed..].iter().position(|byte| is_end(*byte))?;
+    let more = usize::from(text[first..].starts_with(b"\r\n"));
+    Some(first..first + 1 + more)
+}
+
+/// The last end of a line.
+fn last_end(text: &[u8]) -> Option<Range<usize>> {
+    let last = text.iter().rposition(|byte| is_end(*byte))?;
+    let more = usize::from(text[..=last].ends_with(b"\r\n"));
+    Some(last - more..last + 1)
+}
+
+/// Where the line begins that `at` is in, or the next one if that is inside a CRLF.
+fn line_at(lines: &[u8], at: usize) -> usize {
+    let (before, after) = lines.split_at(at);
+    if before.ends_with(b"\r") && after.starts_with(b"\n") {
+        return at + 1;
+    }
+    last_end(before).map_or(0, |end| end.end)
+}
+
+/// The lines from the one that begins at `from`, each with where it begins.
+fn lines_from(lines: &[u8], from: usize) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut rest = lines.get(from..);
+    iter::from_fn(move || {
+        let text = rest?;
+        let end = first_end(text).unwrap_or(text.len()..usize::MAX);
+        rest = text.get(end.end..);
+        Some((lines.len() - text.len(), &text[..end.start]))
+    })
+}

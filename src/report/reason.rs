@@ -1,0 +1,108 @@
+//! Why a run ends, in words.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use crate::event::Ended;
+use crate::lists::StatusList;
+use crate::patterns::Pattern;
+use crate::plain;
+use crate::policy::{Policy, Reason};
+use crate::status::Outcome;
+use crate::units::Shown;
+
+/// Why there is no retry, behind a colon; empty if the numbers of the line say it.
+pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> String {
+    let noun = ended.ending.outcome.noun();
+    match reason {
+        Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
+        Reason::LeftBehind(pid) => format!(
+            ": process {pid} could not be ended and is left behind, so no attempt may start beside it"
+        ),
+        Reason::AskedFor => {
+            format!(": not retryable: {noun} is retried only if --retry-on names it")
+        }
+        Reason::StopOn => {
+            let listed = list(policy.stop_on.as_ref());
+            format!(": not retryable: {noun} is in --stop-on{listed}")
+        }
+        Reason::StopIf(index) => {
+            let found = found("--stop-if", &policy.patterns.stop_if, *index);
+            format!(": not retryable: {found}")
+        }
+        Reason::NotInRetryOn => format!(": {}", not_listed(policy, &ended.ending.outcome)),
+        Reason::NotInRetryIf => format!(": {}", not_found(&ended.ending.outcome)),
+        Reason::RetryAfter { wait } => format!(
+            ": retry-after: the server asks for {}, more than --retry-after-max {}",
+            Shown(*wait),
+            Shown(policy.retry_after_max)
+        ),
+        Reason::Deadline { delay, server_wait } => {
+            format!(": {}", deadline(policy, *delay, *server_wait, ended.total))
+        }
+    }
+}
+
+fn not_listed(policy: &Policy, outcome: &Outcome) -> String {
+    let (noun, listed) = (outcome.noun(), list(policy.retry_on.as_ref()));
+    // These are never meant by a range, so that the list may seem to hold them.
+    let word = match outcome {
+        Outcome::TimedOut => Some("timeout".to_owned()),
+        Outcome::NotStarted(_) => Some("spawn".to_owned()),
+        Outcome::Killed(signal) if signal.is_asked_for() => Some(signal.to_string()),
+        Outcome::Exited(_) | Outcome::Killed(_) => None,
+    };
+    let remedy = word.map_or_else(String::new, |word| format!("; add {word} to retry it"));
+    format!("not retryable: {noun} is not in --retry-on{listed}{remedy}")
+}
+
+/// What is not said of output may be said of what was cut short, if it is listed.
+fn not_found(outcome: &Outcome) -> String {
+    let remedy = match outcome {
+        Outcome::TimedOut => "; --retry-on any,timeout retries a time-out whatever it said",
+        _ => "",
+    };
+    format!("not retryable: no line of the output matches --retry-if{remedy}")
+}
+
+/// Which part of the deadline is missing.
+pub(super) fn deadline(
+    policy: &Policy,
+    delay: Duration,
+    server_wait: Option<Duration>,
+    total: Duration,
+) -> String {
+    let deadline = policy.deadline.unwrap_or(Duration::MAX);
+    let (delay, reserve) = (Shown(delay), policy.reserve);
+    if total >= deadline {
+        format!("the deadline of {} is over", Shown(deadline))
+    } else if let Some(wait) = server_wait {
+        format!(
+            "retry-after: the server asks for {}, and a delay of {delay} does not fit in the deadline of {}",
+            Shown(wait),
+            Shown(deadline)
+        )
+    } else if reserve.is_zero() {
+        format!(
+            "a delay of {delay} does not fit in the deadline of {}",
+            Shown(deadline)
+        )
+    } else {
+        let (reserve, deadline) = (Shown(reserve), Shown(deadline));
+        format!(
+            "a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}"
+        )
+    }
+}
+
+/// Tells that the pattern of this option was found.
+pub(super) fn found(option: &str, patterns: &[Pattern], index: usize) -> String {
+    let pattern = patterns.get(index).map_or("", Pattern::written);
+    let pattern = plain::shortened(&plain::escaped(OsStr::new(pattern)));
+    format!("the output matches {option} '{pattern}'")
+}
+
+/// The list as it was written, behind a blank.
+pub(super) fn list(list: Option<&StatusList>) -> String {
+    list.map_or_else(String::new, |list| format!(" {}", list.written))
+}

@@ -1,0 +1,34 @@
+//! What stands in for standard streams.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+
+/// What stands in for the standard streams of a command, where ours would not do.
+#[derive(Default)]
+pub(crate) struct Ends {
+    pub(crate) stdin: Option<OwnedFd>,
+    pub(crate) stdout: Option<OwnedFd>,
+    pub(crate) stderr: Option<OwnedFd>,
+}
+
+impl Ends {
+    /// What a command between two attempts has for standard streams.
+    ///
+    /// # Errors
+    /// When the system is short of descriptors.
+    pub(crate) fn for_hook() -> io::Result<Self> {
+        Ok(Self {
+            stdin: Some(null()?),
+            stdout: Some(io::stderr().as_fd().try_clone_to_owned()?),
+            stderr: None,
+        })
+    }
+}
+
+/// /dev/null, to read.
+pub(super) fn null() -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
+}

@@ -1,0 +1,117 @@
+//! A file that the command writes response heads to, as `curl -D FILE` does.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, ensure};
+use httpdate::HttpDate;
+
+use crate::plain::escaped;
+use crate::retry_after::Heads;
+
+/// How much of the end of the file is read.
+const MOST_READ: u64 = 1024 * 1024;
+
+/// The end of the year 9999.
+const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
+
+/// The file, and what it was before the attempt.
+pub(super) struct HeadFile<'a> {
+    path: &'a Path,
+    before: Option<Stamp>,
+}
+
+/// What changes when a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(file: &Metadata) -> Self {
+        Self {
+            inode: (file.dev(), file.ino()),
+            size: file.size(),
+            modified: (file.mtime(), file.mtime_nsec()),
+            changed: (file.ctime(), file.ctime_nsec()),
+        }
+    }
+}
+
+impl<'a> HeadFile<'a> {
+    /// The file need not be there yet.
+    ///
+    /// # Errors
+    /// When it is none that can be read.
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let name = escaped(path.as_os_str());
+        if let Ok(there) = fs::metadata(path) {
+            ensure!(
+                there.is_file(),
+                "--retry-after '@{name}' is no regular file; name one that the command writes"
+            );
+            open(path).with_context(|| {
+                format!("--retry-after '@{name}' cannot be read; name a file that can")
+            })?;
+        }
+        Ok(Self { path, before: None })
+    }
+
+    /// Notes what it is like before an attempt.
+    pub(super) fn note(&mut self) {
+        self.before = fs::metadata(self.path).ok().as_ref().map(Stamp::of);
+    }
+
+    /// The wait that the last head in it asks for, if the attempt has written it.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub(super) fn wait(&self) -> io::Result<Option<Duration>> {
+        let mut file = match open(self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let now = file.metadata()?;
+        if !now.is_file() || self.before == Some(Stamp::of(&now)) {
+            return Ok(None);
+        }
+        let cut = now.size().saturating_sub(MOST_READ);
+        file.seek(SeekFrom::Start(cut))?;
+        let mut text = Vec::new();
+        file.take(MOST_READ).read_to_end(&mut text)?;
+        // What may begin in the middle of a line is none.
+        let start = if cut == 0 {
+            Some(0)
+        } else {
+            text.iter().position(|byte| *byte == b'\n')
+        };
+        let mut heads = Heads::default();
+        heads.feed(
+            start
+                .and_then(|start| text.get(start..))
+                .unwrap_or_default(),
+        );
+        Ok(heads.wait(wall_clock))
+    }
+}
+
+/// What time it is for the server, in the years that such a date can name.
+pub(super) fn wall_clock() -> HttpDate {
+    let last = UNIX_EPOCH + LAST_SECOND;
+    SystemTime::now().clamp(UNIX_EPOCH, last).into()
+}
+
+/// Opens the file without waiting for a writer, should it have become a pipe.
+fn open(path: &Path) -> io::Result<File> {
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}

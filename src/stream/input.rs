@@ -1,0 +1,131 @@
+//! What an attempt reads from stdin.
+
+use std::io::{self, stdin};
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use anyhow::{Context as _, Result, bail};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{FileType, SeekFrom};
+
+use super::ends::null;
+use super::pipes;
+use super::replay::Replay;
+use crate::job;
+
+/// How the attempts of a run get their input.
+pub(super) enum Input {
+    /// The very stdin that we have, whatever it is.
+    Ours,
+    /// A regular file, which is rewound to where it was at the start.
+    Rewound(u64),
+    /// A pipe that we never read.
+    Passing(Option<Level>),
+    /// A pipe that each attempt gets all of.
+    Replayed(Box<Replay>),
+    /// Nothing.
+    Null,
+}
+
+/// How full a pipe is, and whether nobody can write to it any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Level {
+    held: u64,
+    is_final: bool,
+}
+
+impl Input {
+    /// Looks what stdin is.
+    ///
+    /// # Errors
+    /// When it cannot be replayed.
+    pub(super) fn open(wanted: job::Input) -> Result<Self> {
+        if wanted == job::Input::Null {
+            return Ok(Self::Null);
+        }
+        let ours = stdin();
+        let kind = rustix::fs::fstat(&ours).map(|file| FileType::from_raw_mode(file.st_mode));
+        Ok(match kind {
+            Ok(FileType::RegularFile) => {
+                rustix::fs::seek(&ours, SeekFrom::Current(0)).map_or(Self::Ours, Self::Rewound)
+            }
+            Ok(FileType::Fifo | FileType::Socket) if wanted == job::Input::Replay => {
+                let replay = Replay::open().context("cannot keep stdin for a retry")?;
+                Self::Replayed(Box::new(replay))
+            }
+            Ok(FileType::Fifo | FileType::Socket) => Self::Passing(None),
+            _ if wanted == job::Input::Replay && rustix::termios::isatty(&ours) => {
+                bail!("--stdin replay cannot replay a terminal; pipe the input, or leave it out")
+            }
+            _ => Self::Ours,
+        })
+    }
+
+    /// What the coming attempt is to have for stdin, if not ours.
+    ///
+    /// # Errors
+    /// When the system is short of something.
+    pub(super) fn start(&mut self) -> io::Result<Option<OwnedFd>> {
+        match self {
+            Self::Ours => Ok(None),
+            Self::Rewound(start) => {
+                // If it cannot be, it could not be read before either.
+                let _ = rustix::fs::seek(stdin(), SeekFrom::Start(*start));
+                Ok(None)
+            }
+            Self::Passing(level) => {
+                *level = Level::of_stdin();
+                Ok(None)
+            }
+            Self::Replayed(replay) => replay.start().map(Some),
+            Self::Null => null().map(Some),
+        }
+    }
+
+    /// Carries on what can be carried without waiting.
+    ///
+    /// # Errors
+    /// When what comes in cannot be read or kept.
+    pub(super) fn carry(&mut self) -> Result<()> {
+        match self {
+            Self::Replayed(replay) => replay.carry(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The command has ended.
+    pub(super) fn end(&mut self) {
+        if let Self::Replayed(replay) = self {
+            replay.end();
+        }
+    }
+
+    /// Ready when there is something to carry.
+    pub(super) fn watched(&self) -> Option<PollFd<'_>> {
+        match self {
+            Self::Replayed(replay) => replay.watched(),
+            _ => None,
+        }
+    }
+
+    /// Whether the last attempt has read from a pipe that we do not keep. What was written
+    /// meanwhile may hide it.
+    pub(super) fn is_spent(&self) -> bool {
+        let Self::Passing(Some(before)) = self else {
+            return false;
+        };
+        Level::of_stdin().is_some_and(|now| {
+            now.held < before.held || (now.held == 0 && now.is_final && !before.is_final)
+        })
+    }
+}
+
+impl Level {
+    fn of_stdin() -> Option<Self> {
+        let ours = stdin();
+        let state = pipes::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN));
+        Some(Self {
+            held: rustix::io::ioctl_fionread(&ours).ok()?,
+            is_final: state.contains(PollFlags::HUP),
+        })
+    }
+}

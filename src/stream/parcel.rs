@@ -1,0 +1,88 @@
+//! What an attempt has written to stdout, on its way to where it belongs.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::rc::Rc;
+
+use rustix::event::PollFd;
+use rustix::io::Errno;
+
+use super::outlet::Outlet;
+
+/// Bytes on their way at a time.
+const BUFFER: usize = 128 * 1024;
+
+/// A file that is being copied.
+pub(crate) struct Parcel {
+    file: File,
+    outlet: Option<Rc<Outlet>>,
+    buffer: Vec<u8>,
+    at: u64,
+    end: u64,
+}
+
+/// How far a parcel has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// All of it is there.
+    Done,
+    /// There is more.
+    More,
+    /// There is more, and nobody takes it for now.
+    Stuck,
+}
+
+impl Parcel {
+    /// What is in the file now; who still writes to it writes for nobody.
+    pub(super) fn new(file: File, outlet: Option<Rc<Outlet>>) -> io::Result<Self> {
+        let end = file.metadata()?.len();
+        Ok(Self {
+            file,
+            outlet,
+            buffer: Vec::new(),
+            at: 0,
+            end,
+        })
+    }
+
+    /// Carries a part of it.
+    ///
+    /// # Errors
+    /// When it cannot be written where it belongs.
+    pub(crate) fn carry(&mut self) -> io::Result<Step> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        if left == 0 {
+            return Ok(Step::Done);
+        }
+        let Some(outlet) = &self.outlet else {
+            return Err(Errno::BADF.into());
+        };
+        let written = match outlet.fill(&self.file, self.at, left) {
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                let part = left.min(BUFFER);
+                self.buffer.resize(BUFFER, 0);
+                match self.file.read_at(&mut self.buffer[..part], self.at)? {
+                    0 => Ok(0),
+                    read => outlet.write(&self.buffer[..read]),
+                }
+            }
+            written => written,
+        };
+        match written {
+            // Somebody has made the file shorter.
+            Ok(0) => Ok(Step::Done),
+            Ok(written) => {
+                self.at += written as u64;
+                Ok(Step::More)
+            }
+            Err(Errno::AGAIN) => Ok(Step::Stuck),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ready when it can go on.
+    pub(crate) fn watched(&self) -> Option<PollFd<'_>> {
+        self.outlet.as_ref().map(|outlet| outlet.watched())
+    }
+}

@@ -1,0 +1,179 @@
+//! Input that each attempt gets all of.
+
+use std::io::{self, stdin};
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use anyhow::{Context as _, Result};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::pipes::{self, is_ready, never_wait, private_pipe, reopened};
+use super::spool::Spool;
+
+/// Bytes on their way at a time.
+const BUFFER: usize = 128 * 1024;
+
+/// What is said when there is no room.
+const NOT_KEPT: &str = "cannot keep stdin for a retry; set TMPDIR to where there is room";
+
+/// How often a buffer is passed on before signals and limits are looked at again.
+const MOST_ROUNDS: usize = 16;
+
+/// A pipe that is kept as it is read.
+pub(super) struct Replay {
+    /// Nothing when it has come to its end.
+    source: Option<OwnedFd>,
+    spool: Spool,
+    /// What the attempt reads from.
+    feed: Option<Feed>,
+    buffer: Vec<u8>,
+}
+
+/// The way to an attempt's stdin.
+struct Feed {
+    pipe: OwnedFd,
+    /// How much of the spool has gone there.
+    at: u64,
+    /// Whether there is more for it than it takes.
+    is_full: bool,
+}
+
+impl Feed {
+    /// Whoever closes its input early needs no more of it: any error but AGAIN is final.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Errno> {
+        match rustix::io::write(&self.pipe, bytes) {
+            Ok(written) => {
+                self.at += written as u64;
+                Ok(())
+            }
+            Err(Errno::INTR) => Err(Errno::AGAIN),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Replay {
+    /// Keeps what comes through stdin, which is a pipe or a socket.
+    ///
+    /// # Errors
+    /// When the system is short of something.
+    pub(super) fn open() -> io::Result<Self> {
+        let ours = stdin();
+        let own = reopened(ours.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
+        Ok(Self {
+            source: Some(own.or_else(|_| ours.as_fd().try_clone_to_owned())?),
+            spool: Spool::new()?,
+            feed: None,
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    /// The first attempt reads what comes as it comes, and so does any other until all has come;
+    /// then the file is enough.
+    ///
+    /// # Errors
+    /// When the system is short of something.
+    pub(super) fn start(&mut self) -> io::Result<OwnedFd> {
+        self.feed = None;
+        if self.source.is_none() {
+            return self.spool.reader();
+        }
+        let (end, pipe) = private_pipe()?;
+        never_wait(&pipe)?;
+        self.feed = Some(Feed {
+            pipe,
+            at: 0,
+            is_full: false,
+        });
+        Ok(end)
+    }
+
+    /// Carries on what can be carried without waiting.
+    ///
+    /// # Errors
+    /// When what comes in cannot be read or kept.
+    pub(super) fn carry(&mut self) -> Result<()> {
+        for _ in 0..MOST_ROUNDS {
+            let Some(feed) = &mut self.feed else {
+                return Ok(());
+            };
+            if feed.at < self.spool.length() {
+                let read = self.spool.read_at(&mut self.buffer, feed.at);
+                let read = read.context("cannot read what was kept of stdin")?;
+                match feed.write(&self.buffer[..read]) {
+                    Ok(()) => {}
+                    Err(Errno::AGAIN) => return Ok(()),
+                    Err(_) => self.feed = None,
+                }
+            } else if !self.take()? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what has come, and gives it to the attempt, which has all that came before. Whether
+    /// there was anything, or the end.
+    fn take(&mut self) -> Result<bool> {
+        let (Some(source), Some(feed)) = (&self.source, &mut self.feed) else {
+            return Ok(false);
+        };
+        match pipes::tee(source, &feed.pipe) {
+            Ok(0) => self.come_to_the_end(),
+            Ok(length) => {
+                feed.at += length as u64;
+                self.spool.take(source, length).context(NOT_KEPT)?;
+            }
+            Err(Errno::AGAIN) => {
+                feed.is_full = is_ready(source);
+                return Ok(false);
+            }
+            Err(Errno::PIPE) => self.feed = None,
+            Err(_) => return self.copy(),
+        }
+        Ok(true)
+    }
+
+    /// Nothing more comes, and the attempt is to learn of it.
+    fn come_to_the_end(&mut self) {
+        self.source = None;
+        self.feed = None;
+    }
+
+    /// The same, where the system cannot do it without us.
+    fn copy(&mut self) -> Result<bool> {
+        let Some(source) = self.source.as_ref().filter(|source| is_ready(source)) else {
+            return Ok(false);
+        };
+        match rustix::io::read(source, &mut self.buffer) {
+            Ok(0) => self.come_to_the_end(),
+            Ok(length) => {
+                let bytes = &self.buffer[..length];
+                self.spool.append(bytes).context(NOT_KEPT)?;
+                let taken = self.feed.as_mut().map(|feed| feed.write(bytes));
+                if taken.is_some_and(|taken| taken.is_err_and(|error| error != Errno::AGAIN)) {
+                    self.feed = None;
+                }
+            }
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error).context("cannot read stdin"),
+        }
+        Ok(true)
+    }
+
+    /// The attempt is over.
+    pub(super) fn end(&mut self) {
+        self.feed = None;
+    }
+
+    /// Ready when there is something to carry.
+    pub(super) fn watched(&self) -> Option<PollFd<'_>> {
+        let feed = self.feed.as_ref()?;
+        if feed.is_full || feed.at < self.spool.length() {
+            return Some(PollFd::new(&feed.pipe, PollFlags::OUT));
+        }
+        let source = self.source.as_ref()?;
+        Some(PollFd::new(source, PollFlags::IN))
+    }
+}

@@ -1,0 +1,144 @@
+//! Files without a name: nobody else can open them, and they are gone when we are, however we end.
+
+use std::env;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::pipes::{self, reopened};
+
+/// How much is kept in memory before it goes to a file.
+const MOST_IN_MEMORY: u64 = 1024 * 1024;
+
+/// A new file in $TMPDIR.
+///
+/// # Errors
+/// When there is no such directory, or none that we may write to.
+pub(super) fn nameless_file() -> io::Result<File> {
+    let directory = env::temp_dir();
+    // What it means must not depend on where we are.
+    let directory = if directory.is_absolute() {
+        directory
+    } else {
+        PathBuf::from("/tmp")
+    };
+    let file = tempfile::tempfile_in(directory)?;
+    // Who may look into our descriptors may still not be let read it.
+    rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR)?;
+    Ok(file)
+}
+
+/// The way to the end of a file, wherever that is.
+///
+/// # Errors
+/// When the system is short of descriptors.
+pub(super) fn appending(file: &File) -> io::Result<OwnedFd> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    rustix::fs::fcntl_setfl(file, flags | OFlags::APPEND)?;
+    file.as_fd().try_clone_to_owned()
+}
+
+/// All that came in so far.
+pub(super) struct Spool {
+    file: File,
+    length: u64,
+    is_in_memory: bool,
+}
+
+impl Spool {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// As [`nameless_file`].
+    pub(super) fn new() -> io::Result<Self> {
+        let memory = memory();
+        let is_in_memory = memory.is_ok();
+        Ok(Self {
+            file: memory.or_else(|_| nameless_file())?,
+            length: 0,
+            is_in_memory,
+        })
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Adds what came.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.make_room(bytes.len())?;
+        self.file.write_all_at(bytes, self.length)?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Adds what is in a pipe, so much of it.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub(super) fn take(&mut self, pipe: &OwnedFd, length: usize) -> io::Result<()> {
+        self.make_room(length)?;
+        let mut left = length;
+        while left > 0 {
+            match pipes::drain(pipe, &self.file, self.length, left)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                taken => {
+                    left -= taken;
+                    self.length += taken as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes from memory to a file when it gets long.
+    fn make_room(&mut self, length: usize) -> io::Result<()> {
+        if self.is_in_memory && self.length + length as u64 > MOST_IN_MEMORY {
+            let file = nameless_file()?;
+            let mut kept = vec![0; usize::try_from(self.length).unwrap_or(0)];
+            self.file.read_exact_at(&mut kept, 0)?;
+            file.write_all_at(&kept, 0)?;
+            self.file = file;
+            self.is_in_memory = false;
+        }
+        Ok(())
+    }
+
+    /// Reads from a place.
+    ///
+    /// # Errors
+    /// When the system cannot.
+    pub(super) fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, at)
+    }
+
+    /// The whole of it from its beginning, with a position of its own, so that one who still reads
+    /// for an attempt that is over does not move it for the next.
+    ///
+    /// # Errors
+    /// When the system is short of descriptors.
+    pub(super) fn reader(&self) -> io::Result<OwnedFd> {
+        reopened(self.file.as_fd(), OFlags::RDONLY).or_else(|_| {
+            rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Start(0))?;
+            self.file.as_fd().try_clone_to_owned()
+        })
+    }
+}
+
+/// A file in memory that the kernel holds.
+#[cfg(target_os = "linux")]
+fn memory() -> io::Result<File> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    Ok(rustix::fs::memfd_create("retry-stdin", flags)?.into())
+}
+#[cfg(not(target_os = "linux"))]
+fn memory() -> io::Result<File> {
+    Err(rustix::io::Errno::NOSYS.into())
+}

@@ -1,0 +1,198 @@
+//! Output that passes through us: looked at, and passed on as it comes.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+
+use super::heads::wall_clock;
+use super::outlet::Outlet;
+use super::pipes::{never_wait, private_pipe};
+use crate::patterns::{Matched, Patterns, Stream, Watch};
+use crate::retry_after::Heads;
+
+/// Bytes on their way at a time.
+const BUFFER: usize = 128 * 1024;
+
+/// How often a buffer is passed on before signals and limits are looked at again.
+const MOST_ROUNDS: usize = 16;
+
+/// What looks at an attempt's output.
+pub(super) struct Eyes {
+    watch: Watch,
+    heads: Option<Heads>,
+}
+
+impl Eyes {
+    pub(super) fn new(patterns: &Patterns, stream: Stream, for_heads: bool) -> Self {
+        Self {
+            watch: Watch::new(patterns, stream),
+            heads: for_heads.then(Heads::default),
+        }
+    }
+
+    fn see(&mut self, bytes: &[u8], matched: &mut Matched) {
+        self.watch.feed(bytes, matched);
+        if let Some(heads) = &mut self.heads {
+            heads.feed(bytes);
+        }
+    }
+}
+
+/// One stream of one attempt.
+pub(super) struct Tap {
+    stream: Stream,
+    /// Where the command writes to; nothing when it has closed that, or nobody takes it any more.
+    source: Option<OwnedFd>,
+    outlet: Rc<Outlet>,
+    buffer: Vec<u8>,
+    /// The part of the buffer that is still to be passed on.
+    pending: Range<usize>,
+    /// How much of what comes still belongs to the attempt, once the command has ended.
+    left: Option<u64>,
+    eyes: Option<Eyes>,
+    loss: Option<Errno>,
+}
+
+impl Tap {
+    /// A tap, and the end that the command is to write to.
+    ///
+    /// # Errors
+    /// When the system has no pipe left.
+    pub(super) fn new(
+        stream: Stream,
+        outlet: Rc<Outlet>,
+        eyes: Eyes,
+    ) -> io::Result<(Self, OwnedFd)> {
+        let (source, end) = private_pipe()?;
+        never_wait(&source)?;
+        let tap = Self {
+            stream,
+            source: Some(source),
+            outlet,
+            buffer: vec![0; BUFFER],
+            pending: 0..0,
+            left: None,
+            eyes: Some(eyes),
+            loss: None,
+        };
+        Ok((tap, end))
+    }
+
+    pub(super) fn stream(&self) -> Stream {
+        self.stream
+    }
+
+    /// Passes on what there is. Whether anything came, or what came is not taken.
+    pub(super) fn carry(&mut self, matched: &mut Matched) -> bool {
+        let mut is_alive = false;
+        for _ in 0..MOST_ROUNDS {
+            if !self.pass_on() {
+                return true;
+            }
+            if !self.take(matched) {
+                return is_alive;
+            }
+            is_alive = true;
+        }
+        is_alive
+    }
+
+    /// Empties the buffer, and tells whether that was possible.
+    fn pass_on(&mut self) -> bool {
+        while !self.pending.is_empty() {
+            match self.outlet.write(&self.buffer[self.pending.clone()]) {
+                Ok(written) => self.pending.start += written,
+                Err(Errno::AGAIN) => return false,
+                Err(error) => self.lose(error),
+            }
+        }
+        true
+    }
+
+    /// What was to be written is lost. A command whose reader is gone is to learn of it; one that
+    /// complains to a full disk may go on, as it would without us.
+    fn lose(&mut self, error: Errno) {
+        self.pending = 0..0;
+        if self.stream == Stream::Stdout || error == Errno::PIPE {
+            self.source = None;
+            self.loss = Some(error);
+        }
+    }
+
+    /// Fills the buffer, and tells whether there was anything.
+    fn take(&mut self, matched: &mut Matched) -> bool {
+        let Some(source) = &self.source else {
+            return false;
+        };
+        let most = self.left.map_or(BUFFER, |left| {
+            usize::try_from(left).map_or(BUFFER, |left| left.min(BUFFER))
+        });
+        if most == 0 {
+            return false;
+        }
+        match rustix::io::read(source, &mut self.buffer[..most]) {
+            Ok(length @ 1..) => {
+                self.pending = 0..length;
+                self.left = self.left.map(|left| left.saturating_sub(length as u64));
+                if let Some(eyes) = &mut self.eyes {
+                    eyes.see(&self.buffer[..length], matched);
+                }
+                true
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {
+                self.left = self.left.map(|_| 0);
+                false
+            }
+            Ok(_) | Err(_) => {
+                self.source = None;
+                false
+            }
+        }
+    }
+
+    /// The command has ended; others may still write, but for the attempt it is too late.
+    pub(super) fn end(&mut self) {
+        if self.left.is_none() {
+            let held = self.source.as_ref().map(rustix::io::ioctl_fionread);
+            self.left = Some(held.and_then(Result::ok).unwrap_or(0));
+        }
+    }
+
+    /// Whether all that belongs to the attempt is passed on.
+    pub(super) fn is_carried(&self) -> bool {
+        self.pending.is_empty() && (self.source.is_none() || self.left == Some(0))
+    }
+
+    /// Nothing more comes, and nothing is to be passed on.
+    pub(super) fn is_closed(&self) -> bool {
+        self.pending.is_empty() && self.source.is_none()
+    }
+
+    /// Stops looking, and tells the wait that a server asked for.
+    pub(super) fn finish(&mut self, matched: &mut Matched) -> Option<Duration> {
+        self.left = None;
+        let Eyes { watch, heads } = self.eyes.take()?;
+        watch.finish(matched);
+        heads?.wait(wall_clock)
+    }
+
+    /// Why a part of it was lost, if it was.
+    pub(super) fn take_loss(&mut self) -> Option<io::Error> {
+        self.loss.take().map(io::Error::from)
+    }
+
+    /// Ready when there is something to do.
+    pub(super) fn watched(&self) -> Option<PollFd<'_>> {
+        if !self.pending.is_empty() {
+            return Some(self.outlet.watched());
+        }
+        let is_over = self.left == Some(0);
+        let source = self.source.as_ref().filter(|_| !is_over)?;
+        Some(PollFd::new(source, PollFlags::IN))
+    }
+}
