@@ -1,13 +1,21 @@
 //! The promises of `retry`, kept by the real program with real processes.
 
 mod artifacts;
+mod clients;
 mod curl;
 mod exit;
 mod field;
 mod help;
+mod hook;
 #[cfg(target_os = "linux")]
 mod hostile;
+mod input;
 mod limits;
+mod once;
+mod output;
+mod passing;
+mod replay;
+mod server;
 mod signals;
 mod storm;
 mod streams;

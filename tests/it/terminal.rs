@@ -90,7 +90,7 @@ impl Drop for Terminal {
 }
 
 /// The two ends of a new terminal: where keys are typed, and what programs use.
-fn open_terminal() -> (OwnedFd, OwnedFd) {
+pub(crate) fn open_terminal() -> (OwnedFd, OwnedFd) {
     let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     // Not to be inherited by what other tests start at the same time.
     rustix::io::fcntl_setfd(&keys, rustix::io::FdFlags::CLOEXEC).expect("a terminal");
