@@ -34,6 +34,14 @@ pub(super) fn reopened(fd: BorrowedFd<'_>, flags: OFlags) -> io::Result<OwnedFd>
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
+/// Has a pipe hold more, so that its ends take turns less often; where it may not, it stays as it is.
+pub(super) fn widen(pipe: BorrowedFd<'_>) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, MOST);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
+}
+
 /// What is true of a descriptor now.
 pub(super) fn state(watched: PollFd<'_>) -> PollFlags {
     let at_once = Timespec {

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::pipes::{self, is_ready, never_wait, private_pipe, reopened};
+use super::pipes::{self, is_ready, never_wait, private_pipe, reopened, widen};
 use super::spool::Spool;
 
 /// Bytes on their way at a time.
@@ -39,20 +39,6 @@ struct Feed {
     is_full: bool,
 }
 
-impl Feed {
-    /// Whoever closes its input early needs no more of it: any error but AGAIN is final.
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Errno> {
-        match rustix::io::write(&self.pipe, bytes) {
-            Ok(written) => {
-                self.at += written as u64;
-                Ok(())
-            }
-            Err(Errno::INTR) => Err(Errno::AGAIN),
-            Err(error) => Err(error),
-        }
-    }
-}
-
 impl Replay {
     /// Keeps what comes through stdin, which is a pipe or a socket.
     ///
@@ -60,12 +46,14 @@ impl Replay {
     /// When the system is short of something.
     pub(super) fn open() -> io::Result<Self> {
         let ours = stdin();
+        // Who asks for a replay gives the pipe to us.
+        widen(ours.as_fd());
         let own = reopened(ours.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         Ok(Self {
             source: Some(own.or_else(|_| ours.as_fd().try_clone_to_owned())?),
             spool: Spool::new()?,
             feed: None,
-            buffer: vec![0; BUFFER],
+            buffer: Vec::new(),
         })
     }
 
@@ -81,6 +69,7 @@ impl Replay {
         }
         let (end, pipe) = private_pipe()?;
         never_wait(&pipe)?;
+        widen(pipe.as_fd());
         self.feed = Some(Feed {
             pipe,
             at: 0,
@@ -99,18 +88,37 @@ impl Replay {
                 return Ok(());
             };
             if feed.at < self.spool.length() {
-                let read = self.spool.read_at(&mut self.buffer, feed.at);
-                let read = read.context("cannot read what was kept of stdin")?;
-                match feed.write(&self.buffer[..read]) {
-                    Ok(()) => {}
-                    Err(Errno::AGAIN) => return Ok(()),
-                    Err(_) => self.feed = None,
+                if !self.feed_again()? {
+                    return Ok(());
                 }
             } else if !self.take()? {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Gives the attempt more of what is kept. Whether it took any.
+    fn feed_again(&mut self) -> Result<bool> {
+        let Some(feed) = &mut self.feed else {
+            return Ok(false);
+        };
+        let taken = match self.spool.fill(&feed.pipe, feed.at) {
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                self.buffer.resize(BUFFER, 0);
+                let read = self.spool.read_at(&mut self.buffer, feed.at);
+                let read = read.context("cannot read what was kept of stdin")?;
+                rustix::io::write(&feed.pipe, &self.buffer[..read])
+            }
+            taken => taken,
+        };
+        match taken {
+            Ok(written) => feed.at += written as u64,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+            // Whoever closes its input early needs no more of it.
+            Err(_) => self.feed = None,
+        }
+        Ok(true)
     }
 
     /// Keeps what has come, and gives it to the attempt, which has all that came before. Whether
@@ -146,15 +154,13 @@ impl Replay {
         let Some(source) = self.source.as_ref().filter(|source| is_ready(source)) else {
             return Ok(false);
         };
+        self.buffer.resize(BUFFER, 0);
         match rustix::io::read(source, &mut self.buffer) {
             Ok(0) => self.come_to_the_end(),
             Ok(length) => {
                 let bytes = &self.buffer[..length];
                 self.spool.append(bytes).context(NOT_KEPT)?;
-                let taken = self.feed.as_mut().map(|feed| feed.write(bytes));
-                if taken.is_some_and(|taken| taken.is_err_and(|error| error != Errno::AGAIN)) {
-                    self.feed = None;
-                }
+                self.feed_again()?;
             }
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             Err(error) => return Err(error).context("cannot read stdin"),

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use super::pipes::{self, reopened};
 
@@ -101,10 +102,9 @@ impl Spool {
     /// Goes from memory to a file when it gets long.
     fn make_room(&mut self, length: usize) -> io::Result<()> {
         if self.is_in_memory && self.length + length as u64 > MOST_IN_MEMORY {
-            let file = nameless_file()?;
-            let mut kept = vec![0; usize::try_from(self.length).unwrap_or(0)];
-            self.file.read_exact_at(&mut kept, 0)?;
-            file.write_all_at(&kept, 0)?;
+            let mut file = nameless_file()?;
+            // Nothing else moves the positions of the two.
+            io::copy(&mut self.file, &mut file)?;
             self.file = file;
             self.is_in_memory = false;
         }
@@ -117,6 +117,15 @@ impl Spool {
     /// When the system cannot.
     pub(super) fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.file.read_at(buffer, at)
+    }
+
+    /// Gives a pipe what is kept from a place on, as much as it takes at once.
+    ///
+    /// # Errors
+    /// AGAIN if it takes nothing for now; INVAL or NOSYS if the system cannot do this.
+    pub(super) fn fill(&self, pipe: &OwnedFd, at: u64) -> Result<usize, Errno> {
+        let left = usize::try_from(self.length - at).unwrap_or(usize::MAX);
+        pipes::fill(pipe, &self.file, at, left)
     }
 
     /// The whole of it from its beginning, with a position of its own, so that one who still reads
@@ -140,5 +149,5 @@ fn memory() -> io::Result<File> {
 }
 #[cfg(not(target_os = "linux"))]
 fn memory() -> io::Result<File> {
-    Err(rustix::io::Errno::NOSYS.into())
+    Err(Errno::NOSYS.into())
 }
