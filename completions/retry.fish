@@ -28,10 +28,20 @@ null\t''"
 complete -c retry -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
 once\t''"
 complete -c retry -l before-retry -d 'Run by sh -c after the delay, before each retry' -r
+complete -c retry -l shared -d 'File that keeps what all who name it have spent' -r -F
+complete -c retry -l budget -d 'Retries that they may make together [default: 10]' -r
+complete -c retry -l budget-refill -d 'Retries that come back with time, like 1/10s' -r
+complete -c retry -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
+json\t''
+github\t''"
+complete -c retry -l log -d 'Append every event to FILE, a JSON object a line' -r -F
+complete -c retry -l clients -d 'With --plan: what N clients that failed together do' -r
+complete -c retry -l policy -d 'Read options from FILE; the command line wins' -r -F
 complete -c retry -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
 inherit\t''"
 complete -c retry -s q -l quiet -d 'Say nothing on stderr'
 complete -c retry -s v -l verbose -d 'Say every step on stderr'
+complete -c retry -l plan -d 'Print the schedule, run nothing (also --dry-run)'
 complete -c retry -s h -l help -d 'Print help; -h is one line an option'
 complete -c retry -s V -l version -d 'Print the version'

@@ -1,32 +1,35 @@
 //! The options as typed, and what they mean: the only room that knows clap.
 
+mod checks;
+mod file;
 mod options;
 mod sentences;
 mod values;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser as _};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 use crate::backoff::{Backoff, Curve};
-use crate::job::{Grouping, Input, Job, Streams, Supervision, Verbosity};
+use crate::job::{Format, Grouping, Input, Job, Streams, Supervision, Verbosity};
 use crate::numbers::Factor;
 use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::units::{Limit, Shown};
-use options::{Cli, CurveName, GroupName, InputName, OutputName, ServerOptions};
-
-/// How long a server may have us wait unless the user says otherwise.
-const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);
+use checks::{check_lists, longest_server_wait, sharing};
+use options::{Cli, CurveName, FormatName, GroupName, InputName, OutputName};
 
 /// What the user asks for.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// Run a command.
     Run(Box<Job>),
+    /// Show what the job would do, and what so many clients would do.
+    Plan(Box<Job>, Option<u32>),
     /// Print this on stdout.
     Show(String),
 }
@@ -37,28 +40,78 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
+/// What a command line may refer to.
+pub(crate) struct Surroundings<'a> {
+    /// The file of options to read unless another is named.
+    pub(crate) policy: Option<OsString>,
+    /// Reads such a file.
+    pub(crate) read: &'a dyn Fn(&Path) -> Result<String>,
+}
+
 /// Reads the command line, program name first.
 ///
 /// # Errors
 /// One lower-case sentence that says what is wrong and what to do about it.
-pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Request> {
-    match Cli::try_parse_from(args) {
-        Ok(cli) => cli.meant().map(|job| Request::Run(Box::new(job))),
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                Ok(Request::Show(format!("{}\n", error.to_string().trim_end())))
-            }
-            _ => Err(anyhow!(sentences::of(&error))),
-        },
+pub(crate) fn parse(
+    args: impl IntoIterator<Item = OsString>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Request> {
+    let words: Vec<OsString> = args.into_iter().collect();
+    let (matches, cli) = match typed(&words)? {
+        Typed::Options(matches, cli) => (matches, cli),
+        Typed::Text(text) => return Ok(Request::Show(text)),
+    };
+    let named = cli.policy.policy.clone().map(OsString::from);
+    let usual = surroundings.policy.clone().filter(|path| !path.is_empty());
+    let Some(path) = named.or(usual) else {
+        return cli.meant();
+    };
+    let path = Path::new(&path);
+    let text = (surroundings.read)(path)?;
+    file::merge(&words, &matches, path, &text)
+}
+
+/// What words mean by themselves.
+fn interpret(words: &[OsString]) -> Result<Request> {
+    match typed(words)? {
+        Typed::Options(_, cli) => cli.meant(),
+        Typed::Text(text) => Ok(Request::Show(text)),
     }
+}
+
+/// What was typed.
+enum Typed {
+    /// Options and a command.
+    Options(Box<ArgMatches>, Box<Cli>),
+    /// A call for this text.
+    Text(String),
+}
+
+fn typed(words: &[OsString]) -> Result<Typed> {
+    let matches = Cli::command().try_get_matches_from(words);
+    let parsed = matches.and_then(|matches| {
+        let cli = Cli::from_arg_matches(&matches)?;
+        Ok(Typed::Options(Box::new(matches), Box::new(cli)))
+    });
+    parsed.or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            Ok(Typed::Text(format!("{}\n", error.to_string().trim_end())))
+        }
+        _ => Err(anyhow!(sentences::of(&error))),
+    })
 }
 
 impl Cli {
     /// Turns what was typed into what it means, or says which options do not go together.
-    fn meant(self) -> Result<Job> {
+    fn meant(self) -> Result<Request> {
         let supervision = self.supervision();
         let verbosity = self.verbosity();
         let streams = self.streams();
+        let format = match self.reports.log_format {
+            FormatName::Text => Format::Text,
+            FormatName::Json => Format::Json,
+            FormatName::Github => Format::Github,
+        };
         let policy = Policy {
             backoff: self.backoff()?,
             attempts: self.limits.attempts,
@@ -77,18 +130,31 @@ impl Cli {
             retry_after_max: longest_server_wait(&self.server)?,
         };
         check_lists(&policy)?;
+        let (is_plan, clients) = (self.reports.plan, self.reports.clients);
         ensure!(
-            !self.command.is_empty(),
+            is_plan || !self.command.is_empty(),
             "there is no command to run; write it after the options, as in 'retry curl -fsS URL', or see 'retry -h'"
         );
-        Ok(Job {
+        ensure!(
+            is_plan || clients.is_none(),
+            "--clients means nothing without --plan; give that too, or leave it out"
+        );
+        let job = Box::new(Job {
             command: self.command,
             policy,
             supervision,
             streams,
             before_retry: self.between.before_retry.map(OsString::from),
+            sharing: sharing(self.sharing)?,
             seed: self.backoff.seed,
             verbosity,
+            format,
+            log: self.reports.log,
+        });
+        Ok(if is_plan {
+            Request::Plan(job, clients)
+        } else {
+            Request::Run(job)
         })
     }
 
@@ -167,36 +233,10 @@ impl Cli {
     }
 }
 
-/// What a server may ask for without being asked what it says would mean nothing.
-fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
-    ensure!(
-        server.retry_after.is_some() || server.retry_after_max.is_none(),
-        "--retry-after-max means nothing without --retry-after; give that too, or leave it out"
-    );
-    Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
-}
-
-/// Says so when the lists contradict each other or themselves.
-fn check_lists(policy: &Policy) -> Result<()> {
-    if let Some(list) = &policy.retry_on {
-        ensure!(
-            !list.set.has_code(0),
-            "--retry-on {} holds 0, which is success; leave out the 0",
-            list.written
-        );
-    }
-    if let Some(list) = &policy.success_on {
-        ensure!(
-            !list.set.timeout && !list.set.spawn,
-            "--success-on {} holds the word timeout or spawn, but an attempt that was ended or never started is no success; leave it out",
-            list.written
-        );
-    }
-    ensure!(
-        !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty(),
-        "--stop-on and --success-on leave nothing to retry; take something out of them"
-    );
-    Ok(())
+/// What words mean where there is no file of options.
+#[cfg(test)]
+pub(crate) fn alone(args: impl IntoIterator<Item = OsString>) -> Result<Request> {
+    interpret(&args.into_iter().collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::bucket::Deed;
 use crate::event::{Ended, Event};
-use crate::policy::{Decision, History, Policy};
+use crate::policy::{Decision, History, Policy, Reason};
 use crate::signal::Signal;
 use crate::status::{Ending, Exit, Outcome};
 
@@ -30,6 +31,13 @@ pub(crate) trait World {
     /// When the output of a success cannot be written.
     fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>>;
 
+    /// Takes a token from the budget that is shared with other runs, if there is one, or gives back
+    /// for a success.
+    ///
+    /// # Errors
+    /// When the system cannot wait.
+    fn settle(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token>;
+
     /// Waits until then, never shorter, unless a fatal signal ends the wait: that signal.
     ///
     /// # Errors
@@ -41,6 +49,17 @@ pub(crate) trait World {
     /// # Errors
     /// As [`World::attempt`].
     fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>>;
+}
+
+/// What came of asking for a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// There may be a retry.
+    Granted,
+    /// The budget is spent.
+    Refused,
+    /// A fatal signal came meanwhile.
+    Interrupted(Signal),
 }
 
 /// What keeps output from being handed on.
@@ -89,14 +108,21 @@ pub(crate) fn run(
         };
         let ending = world.attempt(&attempt, emit)?;
         let now = world.now();
-        let decision = policy.decide(&mut history, &ending, now, draw());
-        match world.deliver(matches!(decision, Decision::Succeed(_)), emit)? {
+        let mut decision = policy.decide(&mut history, &ending, now, draw());
+        let status = Policy::exit(&ending, &decision);
+        // What is to count as a success is to be delivered as one.
+        match world.deliver(status == Exit::Code(0), emit)? {
             None => {}
             Some(Cut::Signal(signal)) => return Ok(interrupted(signal, number, world, emit)),
             Some(Cut::Deadline) => {
                 is_too_late(policy, world, number, emit);
                 return Ok(Outcome::TimedOut.exit());
             }
+        }
+        match settle(&decision, world, emit)? {
+            Token::Granted => {}
+            Token::Refused => decision = Decision::Stop(Reason::Budget),
+            Token::Interrupted(signal) => return Ok(interrupted(signal, number, world, emit)),
         }
         let ended = Ended {
             attempt: number,
@@ -105,7 +131,6 @@ pub(crate) fn run(
             total: now,
         };
         emit(&Event::Ended(ended, &decision));
-        let status = Policy::exit(&ending, &decision);
         let Decision::Retry { delay, .. } = decision else {
             return Ok(status);
         };
@@ -120,6 +145,20 @@ pub(crate) fn run(
         if let Some(exit) = until_next(policy, world, until, &failed, emit)? {
             return Ok(exit);
         }
+    }
+}
+
+/// What a decision costs, or gives back to, all who share a budget. A token is taken last, when
+/// nothing else stops the retry.
+fn settle(decision: &Decision, world: &mut impl World, emit: &mut Emit<'_>) -> Result<Token> {
+    match decision {
+        Decision::Stop(_) => Ok(Token::Granted),
+        Decision::Succeed(_) => {
+            // It has succeeded, whatever comes in between.
+            world.settle(Deed::Reward, emit)?;
+            Ok(Token::Granted)
+        }
+        Decision::Retry { .. } => world.settle(Deed::Take, emit),
     }
 }
 

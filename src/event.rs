@@ -39,6 +39,14 @@ pub(crate) enum Event<'a> {
     Killed,
     /// There will be a retry, and we are ourselves an attempt of another `retry`.
     Nested,
+    /// The shared budget cannot be used, for this reason, and retries go on without.
+    BudgetUnusable(String),
+    /// The shared budget was damaged and begins anew.
+    BudgetRebuilt,
+    /// The delay goes on for so long.
+    Waiting(Duration),
+    /// The delay that was told to go on is over, or we stop meanwhile.
+    Waited,
     /// What a failed attempt has read from the pipe on stdin is gone, and there will be a retry.
     InputSpent,
     /// The file that was to hold the server's wait could not be read, for this reason.

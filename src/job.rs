@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::bucket::Budget;
 use crate::patterns::Stream;
 use crate::policy::Policy;
 use crate::signal::Signal;
@@ -22,10 +23,36 @@ pub(crate) struct Job {
     /// What a shell is to run before each retry.
     pub(crate) before_retry: Option<OsString>,
 
+    /// The budget that it shares with other runs.
+    pub(crate) sharing: Option<Sharing>,
     /// Makes every draw reproducible.
     pub(crate) seed: Option<u64>,
     /// How much is said on stderr.
     pub(crate) verbosity: Verbosity,
+    /// How it is said.
+    pub(crate) format: Format,
+    /// The file that every event is appended to.
+    pub(crate) log: Option<PathBuf>,
+}
+
+/// A budget for retries, and the file that keeps how much of it is spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sharing {
+    /// The file, which need not be there.
+    pub(crate) path: PathBuf,
+    /// How many retries all who name that file may make.
+    pub(crate) budget: Budget,
+}
+
+/// How lines on stderr look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// A JSON object each.
+    Json,
+    /// For people who read them in a job of GitHub's.
+    Github,
 }
 
 /// How an attempt is supervised.

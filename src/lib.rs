@@ -16,12 +16,14 @@
 //! patterns  what is looked for in the output, and whether it is there
 //! retry_after  a server's wait from response heads
 //! policy   whether: one decision from history, ending and time
+//! bucket   the arithmetic of a budget that many runs share
 //! leash    how an attempt is brought to an end, as a table
 //! event    what happened, as data
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
 //! engine   attempts until the policy says stop; `trait World` is all it needs from outside
 //! rehearsal  a world of virtual time
 //! ── the outside ───────────────────────────────────────────────────────────────────────
+//! shared   the bucket in a locked file
 //! stream   what flows in and out of the command: replayed, looked at, held back
 //! os       the real world: signals, processes, terminal; `sys` holds every `unsafe`
 //! report   who hears of events
@@ -41,6 +43,7 @@
 //!   cannot be written changes an exit status.
 
 mod backoff;
+mod bucket;
 mod cli;
 mod engine;
 mod event;
@@ -56,13 +59,15 @@ mod policy;
 mod rehearsal;
 mod report;
 mod retry_after;
+mod shared;
 mod signal;
 mod status;
 mod stream;
 mod units;
 
 use std::ffi::OsString;
-use std::io;
+use std::{env, io, mem};
+
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -70,10 +75,10 @@ use anyhow::{Context as _, Error, Result};
 use rand::rngs::{SysRng, Xoshiro256PlusPlus};
 use rand::{Rng as _, SeedableRng as _, TryRng as _};
 
-use crate::cli::Request;
+use crate::cli::{Request, Surroundings};
 use crate::event::Event;
 use crate::job::Job;
-use crate::report::text::{Text, prefix};
+use crate::report::{Reporter, countdown, text::prefix};
 use crate::status::{Exit, OWN_FAILURE};
 
 pub use crate::cli::command;
@@ -83,8 +88,13 @@ pub use crate::cli::command;
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let begun = Instant::now();
-    let done = match cli::parse(args) {
+    let surroundings = Surroundings {
+        policy: env::var_os("RETRY_POLICY"),
+        read: &|path| os::read_options(path),
+    };
+    let done = match cli::parse(args, &surroundings) {
         Ok(Request::Run(job)) => execute(&job, begun),
+        Ok(Request::Plan(..)) => show("not yet"),
         Ok(Request::Show(text)) => show(&text),
         Err(sentence) => Err(sentence),
     };
@@ -115,11 +125,22 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
     let run_id = format!("{:016x}{:016x}", entropy()?, entropy()?);
     let mut world = os::Machine::new(job, run_id, begun)?;
-    let text = Text::new(job, line_prefix());
+    let reporter = Reporter::new(job, line_prefix());
     let mut draw = || unit(generator.next_u64());
-    let mut emit = |event: &Event<'_>| {
-        if let Some(line) = text.line(event) {
-            os::say(&line, event.follows_fatal_signal());
+    let mut is_counting = false;
+    let mut emit = |event: &Event<'_>| match event {
+        Event::Waiting(left) => {
+            if let Some(text) = countdown::shown(*left, os::columns()) {
+                os::say(&text, true);
+                is_counting = true;
+            }
+        }
+        Event::Waited if !mem::take(&mut is_counting) => {}
+        Event::Waited => os::say(countdown::GONE, true),
+        _ => {
+            if let Some(lines) = reporter.lines(event) {
+                os::say(&lines, event.follows_fatal_signal());
+            }
         }
     };
     engine::run(&job.policy, &mut world, &mut draw, &mut emit)
@@ -154,7 +175,7 @@ fn line_prefix() -> String {
 #[cfg(test)]
 fn many_cases() -> proptest::test_runner::Config {
     let mut config = proptest::test_runner::Config::default();
-    if std::env::var_os("PROPTEST_CASES").is_none() {
+    if env::var_os("PROPTEST_CASES").is_none() {
         config.cases = 100_000;
     }
     config

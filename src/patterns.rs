@@ -93,7 +93,12 @@ fn why(error: &regex::Error) -> String {
     let text = error.to_string();
     let reason = text.rsplit("error: ").next().unwrap_or_default();
     let reason = reason.lines().next().unwrap_or_default();
-    format!("does not compile: {reason}; write \\ before what stands for itself (docs.rs/regex)")
+    let remedy = if reason.contains("not supported") {
+        "write it without (docs.rs/regex)"
+    } else {
+        "write \\ before what stands for itself (docs.rs/regex)"
+    };
+    format!("does not compile: {reason}; {remedy}")
 }
 
 /// Something for each of the four options that take patterns.

@@ -72,7 +72,6 @@ impl Policy {
         } = ending;
         match decision {
             Decision::Succeed(_) => Exit::Code(0),
-            Decision::Stop(Reason::Signal(_)) => outcome.exit(),
             _ if *outcome == Outcome::Exited(0) && matched.fail_if.is_some() => {
                 Exit::Code(FAILED_BY_OUTPUT)
             }
@@ -114,7 +113,11 @@ impl Policy {
             return Decision::Stop(Reason::RetryAfter { wait });
         }
         self.backoff.advance(&mut history.progress, local);
-        Decision::Retry { delay, server_wait }
+        Decision::Retry {
+            delay,
+            window,
+            server_wait,
+        }
     }
 
     /// Whether a server asks for more than we are to wait, and would wait of ourselves. A limit of
@@ -168,6 +171,8 @@ impl Policy {
             _ if is_failed_by_output => None,
             Some(list) if !list.set.holds(outcome) => Some(Reason::NotInRetryOn),
             Some(list) if list.set.names(outcome) => None,
+            // It has not run, and so said nothing.
+            None if matches!(outcome, Outcome::NotStarted(_)) => None,
             _ => {
                 let is_missing = !self.patterns.retry_if.is_empty() && matched.retry_if.is_none();
                 is_missing.then_some(Reason::NotInRetryIf)

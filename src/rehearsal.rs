@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::engine::{Attempt, Cut, Emit, World};
+use crate::bucket::Deed;
+use crate::engine::{Attempt, Cut, Emit, Token, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
@@ -81,6 +82,10 @@ impl World for Rehearsal {
 
     fn deliver(&mut self, _: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
         Ok(None)
+    }
+
+    fn settle(&mut self, _: Deed, _: &mut Emit<'_>) -> Result<Token> {
+        Ok(Token::Granted)
     }
 
     fn pause(&mut self, until: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {

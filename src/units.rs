@@ -44,7 +44,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if text == "inf" {
         return Err(
-            "inf is only for --attempts, --deadline and --timeout; write a long time like 1000d"
+            "inf is only for --attempts, --deadline, --timeout and --idle-timeout; write a long time like 1000d"
                 .into(),
         );
     }

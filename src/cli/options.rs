@@ -2,12 +2,14 @@
 //! made from it.
 
 mod counts;
+mod reports;
+mod sharing;
 mod streams;
 
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, ValueEnum, ValueHint};
+use clap::{Args, Parser, ValueEnum, ValueHint};
 
 use super::values::{parse_jitter, parse_seed, parse_signal};
 use crate::backoff::Jitter;
@@ -16,6 +18,8 @@ use crate::signal::Signal;
 use crate::units::{Limit, parse_duration, parse_limit};
 
 pub(super) use counts::{CountOptions, ServerOptions};
+pub(super) use reports::{FormatName, GroupName, PolicyOptions, ReportOptions};
+pub(super) use sharing::SharingOptions;
 pub(super) use streams::{BetweenOptions, InputName, OutputName, StreamOptions};
 
 /// Run COMMAND again until it succeeds, with jittered exponential backoff.
@@ -59,6 +63,9 @@ pub(super) struct Cli {
 
     #[command(flatten)]
     pub(super) between: BetweenOptions,
+
+    #[command(flatten)]
+    pub(super) sharing: SharingOptions,
 
     #[command(flatten)]
     pub(super) reports: ReportOptions,
@@ -193,49 +200,6 @@ pub(super) struct LimitOptions {
     pub(super) idle_timeout: Option<Limit>,
 }
 
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Reports")]
-pub(super) struct ReportOptions {
-    /// Say nothing on stderr
-    ///
-    /// A wrong call is complained of all the same. Of -q and -v the last one counts.
-    #[arg(short, long, overrides_with = "verbose")]
-    pub(super) quiet: bool,
-
-    /// Say every step on stderr
-    ///
-    /// Each start of an attempt, a success at first, signals passed on, what a time limit does.
-    #[arg(short, long, overrides_with = "quiet")]
-    pub(super) verbose: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Policy")]
-pub(super) struct PolicyOptions {
-    /// auto, new or inherit [default: auto]
-    ///
-    /// Which process group the command runs in. new: each attempt leads one of its own; a time limit
-    /// ends all of it, but keys of a terminal do not reach it and reading the terminal stops it.
-    /// inherit: that of retry; a time limit ends the command and those of its descendants that are
-    /// in it, and whoever kills the group of retry kills the command too. auto: inherit if there is
-    /// a controlling terminal, else new.
-    #[arg(long, value_name = "GROUP", default_value = "auto")]
-    #[arg(
-        hide_default_value = true,
-        hide_possible_values = true,
-        allow_hyphen_values = true
-    )]
-    pub(super) process_group: GroupName,
-
-    /// Print help; -h is one line an option
-    #[arg(short, long, action = ArgAction::Help)]
-    help: Option<bool>,
-
-    /// Print the version
-    #[arg(short = 'V', long, action = ArgAction::Version)]
-    version: Option<bool>,
-}
-
 const SHORT_NOTES: &str = "\
 DUR: 500ms, 1.5s, 1m30s, 2h; a bare number is seconds. LIST: 1,5-9,KILL,timeout.
 --help explains each option; retry(1) has recipes, and when not to retry.";
@@ -269,12 +233,4 @@ pub(super) enum CurveName {
     Exponential,
     Linear,
     Constant,
-}
-
-/// `--process-group` as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum GroupName {
-    Auto,
-    New,
-    Inherit,
 }

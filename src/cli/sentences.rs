@@ -36,11 +36,21 @@ const FOREIGN: &[(&[&str], &str)] = &[
             "-w",
             "--wait",
             "--initial-delay",
+            "--min-delay",
+            "--retry-delay",
+            "--waitretry",
         ],
-        "for the delay use --base DUR, with --backoff constant --jitter none if it is to stay the same",
+        "for the delay use --base DUR, with --backoff constant --jitter none if it is to stay the same (and for what a time limit sends --signal)",
     ),
     (
-        &["-m", "--max-time", "--max-elapsed", "--max-elapsed-time"],
+        &[
+            "-m",
+            "--max-time",
+            "--max-elapsed",
+            "--max-elapsed-time",
+            "--retry-max-time",
+            "--total-timeout",
+        ],
         "for the time of everything use --deadline DUR, of one attempt --timeout DUR, of a delay --cap DUR",
     ),
     (
@@ -48,9 +58,31 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "for the longest delay use --cap DUR",
     ),
     (
-        &["--multiplier", "--exponent"],
+        &["--multiplier", "--exponent", "--exponential"],
         "for the growth of the delays use --factor F",
     ),
+    (
+        &["--stall-timeout"],
+        "for a limit on silence use --idle-timeout DUR",
+    ),
+    (
+        &["--retry-all-errors", "--retry-connrefused"],
+        "every failure is retried unless --retry-on or --retry-if says otherwise",
+    ),
+    (
+        &["--on-failure", "--hook", "--cleanup", "--on-retry"],
+        "for what is to run between attempts use --before-retry CMD, after the last one write || CMD behind it",
+    ),
+    (
+        &["--foreground"],
+        "to keep the command in this process group use --process-group inherit",
+    ),
+    (
+        &["--preserve-status"],
+        "a time limit always exits 124; the log has the rest",
+    ),
+    (&["--shell"], "for a script write: retry -- sh -ec '...'"),
+    (&["--debug"], "to see every step use --verbose"),
     (&["-j"], "for the random part of a delay use --jitter"),
     (
         &["--until", "--while", "-u", "-c"],

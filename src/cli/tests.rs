@@ -17,7 +17,7 @@ fn words(line: &str) -> Vec<OsString> {
 
 #[track_caller]
 fn job(line: &str) -> Job {
-    match parse(words(line)) {
+    match alone(words(line)) {
         Ok(Request::Run(job)) => *job,
         other => panic!("'{line}' is no job: {other:?}"),
     }
@@ -25,7 +25,7 @@ fn job(line: &str) -> Job {
 
 #[track_caller]
 fn refused(line: &str, sentence: &str) {
-    match parse(words(line)) {
+    match alone(words(line)) {
         Err(error) => assert_eq!(error.to_string(), sentence, "{line}"),
         Ok(request) => panic!("'{line}' was not refused: {request:?}"),
     }
@@ -87,7 +87,7 @@ fn options_end_at_the_first_word_that_is_none() {
 fn the_command_may_be_any_bytes() {
     let args = ["retry", "--", "cmd"].map(OsString::from);
     let odd = OsString::from_vec(vec![0xff, 0xfe]);
-    match parse(args.into_iter().chain([odd.clone(), OsString::new()])) {
+    match alone(args.into_iter().chain([odd.clone(), OsString::new()])) {
         Ok(Request::Run(job)) => assert_eq!(job.command[1..], [odd, OsString::new()]),
         other => panic!("{other:?}"),
     }
@@ -165,7 +165,7 @@ fn each_invalid_value_has_its_own_sentence() {
     );
     refused(
         "--cap inf true",
-        "--cap 'inf': inf is only for --attempts, --deadline and --timeout; write a long time like 1000d",
+        "--cap 'inf': inf is only for --attempts, --deadline, --timeout and --idle-timeout; write a long time like 1000d",
     );
     refused(
         "--attempts 0 true",
@@ -259,7 +259,7 @@ fn each_invalid_combination_has_its_own_sentence() {
         "--retry-on 0-5 true",
         "--retry-on 0-5 holds 0, which is success; leave out the 0",
     );
-    let nothing = "--stop-on and --success-on leave nothing to retry; take something out of them";
+    let nothing = "--retry-on, --stop-on and --success-on together leave nothing to retry; take something out of the last two";
     refused("--retry-on 5 --stop-on 1-9 true", nothing);
     refused("--retry-on 5 --success-on 5 true", nothing);
     refused("--stop-on any,signal,timeout,spawn true", nothing);
@@ -328,7 +328,7 @@ fn each_wrong_use_of_streams_has_its_own_sentence() {
     refused("--stdout x true", "--stdout 'x': use one of stream, once");
     refused(
         "--before-retry= true",
-        "--before-retry has no value; write one after it",
+        "--before-retry '': it is empty; write what sh is to run",
     );
     refused(
         "--retry-if= true",
@@ -339,6 +339,202 @@ fn each_wrong_use_of_streams_has_its_own_sentence() {
 #[test]
 fn what_fails_by_its_output_is_something_to_retry() {
     job("--stop-on any,signal,timeout,spawn --fail-if x true");
+}
+
+/// What a command line means with this file of options.
+fn with_file(text: &str, line: &str) -> Result<Request> {
+    let surroundings = Surroundings {
+        policy: Some("usual".into()),
+        read: &|path| {
+            anyhow::ensure!(path == Path::new("usual"), "no {}", path.display());
+            Ok(text.to_owned())
+        },
+    };
+    parse(words(line), &surroundings)
+}
+
+#[track_caller]
+fn job_with_file(text: &str, line: &str) -> Job {
+    match with_file(text, line) {
+        Ok(Request::Run(job)) => *job,
+        other => panic!("'{line}' is no job with '{text}': {other:?}"),
+    }
+}
+
+#[track_caller]
+fn file_refused(text: &str, line: &str, sentence: &str) {
+    match with_file(text, line) {
+        Err(error) => assert_eq!(error.to_string(), sentence, "{text}"),
+        Ok(request) => panic!("'{text}' was not refused: {request:?}"),
+    }
+}
+
+#[test]
+fn a_file_of_options_says_what_the_command_line_could() {
+    let text = "# for all\n\n  attempts 7  \nbase=250ms\r\njitter\tequal\nretry-on 1,5-9\n# end\nretry-if a b=c #d\nquiet";
+    let from_file = job_with_file(text, "true");
+    let words: Vec<OsString> = [
+        "-a7",
+        "--base=250ms",
+        "--jitter=equal",
+        "--retry-on=1,5-9",
+        "--retry-if=a b=c #d",
+        "-q",
+        "true",
+    ]
+    .map(OsString::from)
+    .to_vec();
+    let typed = alone([OsString::from("retry")].into_iter().chain(words));
+    let Ok(Request::Run(typed)) = typed else {
+        panic!("{typed:?}")
+    };
+    assert_eq!(from_file, *typed);
+}
+
+#[test]
+fn the_command_line_wins_over_a_file() {
+    let text = "attempts 7\nretry-if a\nretry-if b\nquiet\nbase 5s";
+    let job = job_with_file(text, "-a 2 --retry-if c -v true");
+    assert_eq!(job.policy.attempts, Attempts::AtMost(2));
+    assert_eq!(job.policy.patterns.retry_if.len(), 1);
+    assert_eq!(
+        (job.verbosity, job.policy.backoff.base),
+        (Verbosity::Verbose, Duration::from_secs(5))
+    );
+}
+
+#[test]
+fn a_line_that_the_command_line_makes_meaningless_is_dropped() {
+    let job = job_with_file("factor 3\nattempts 7", "--backoff linear true");
+    assert_eq!(
+        (job.policy.backoff.curve, job.policy.attempts),
+        (Curve::Linear, Attempts::AtMost(7))
+    );
+    let job = job_with_file("deadline 1m\nreserve 10s", "--deadline 5s true");
+    assert_eq!(job.policy.reserve, Duration::ZERO);
+    let job = job_with_file("deadline 1m", "--reserve 5s true");
+    assert_eq!(job.policy.reserve, Duration::from_secs(5));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
+    let at = "policy file 'usual', line";
+    let duration = "write it like 500ms, 1.5s, 1m30s or 2h; the units are ns us ms s m h d w";
+    file_refused(
+        "attempts 3\nbase xyz",
+        "true",
+        &format!("{at} 2: --base 'xyz': {duration}"),
+    );
+    file_refused("base", "true", &format!("{at} 1: --base '': {duration}"));
+    file_refused(
+        "quiet yes",
+        "true",
+        &format!("{at} 1: --quiet takes no value, but is given 'yes'; leave that out"),
+    );
+    file_refused(
+        "#\n--base 1s",
+        "true",
+        &format!("{at} 2: '--base' begins with a dash; write options without"),
+    );
+    let unknown = "see 'retry -h', and write the command on the command line";
+    file_refused(
+        "bsae 1s",
+        "true",
+        &format!("{at} 1: there is no option 'bsae'; {unknown}"),
+    );
+    file_refused(
+        "command curl",
+        "true",
+        &format!("{at} 1: there is no option 'command'; {unknown}"),
+    );
+    for name in [
+        "policy x",
+        "plan",
+        "clients 5",
+        "help",
+        "version",
+        "dry-run",
+    ] {
+        let first = name.split(' ').next().unwrap_or_default();
+        let sentence =
+            format!("{at} 1: '{first}' cannot stand in a file; give it on the command line");
+        file_refused(name, "true", &sentence);
+    }
+    let linear =
+        "--factor means nothing with --backoff linear; leave it out, or use --backoff exponential";
+    file_refused(
+        "base 1s\nfactor 3\nbackoff linear",
+        "true",
+        &format!("{at} 3: {linear}"),
+    );
+    let lone = "--budget means nothing without --shared PATH; give that too, or leave it out";
+    file_refused("budget 3\nbase 1s", "true", &format!("{at} 1: {lone}"));
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line_is_said_of_it_and_not_of_the_file() {
+    let sentence = "--reserve is a part of the deadline; give --deadline too, or leave it out";
+    file_refused("base 1s", "--reserve 5s true", sentence);
+    let error = with_file("base 1s", "")
+        .expect_err("there is no command")
+        .to_string();
+    assert!(error.starts_with("there is no command to run"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_named_replaces_the_usual_one() {
+    let error = with_file("base 1s", "--policy other true").expect_err("it is not there");
+    assert_eq!(error.to_string(), "no other");
+}
+
+#[test]
+fn help_is_there_although_the_file_is_broken() {
+    for line in ["--help", "-h", "--version"] {
+        assert!(
+            matches!(with_file("broken", line), Ok(Request::Show(_))),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_budget_needs_a_file() {
+    refused(
+        "--budget 3 true",
+        "--budget means nothing without --shared PATH; give that too, or leave it out",
+    );
+    refused(
+        "--budget-refill 1/1s true",
+        "--budget-refill means nothing without --shared PATH; give that too, or leave it out",
+    );
+    refused(
+        "--shared x --budget-refill 1/0s true",
+        "--budget-refill '1/0s': nothing can come back in no time; write a time behind the /, like 1/10s",
+    );
+    let sharing = job("--shared x true").sharing.expect("a budget");
+    assert_eq!((sharing.budget.tokens, sharing.budget.refill), (10, None));
+}
+
+#[test]
+fn clients_need_a_plan_and_a_plan_needs_no_command() {
+    refused(
+        "--clients 5 true",
+        "--clients means nothing without --plan; give that too, or leave it out",
+    );
+    for number in ["0", "1000001", "x"] {
+        refused(
+            &format!("--plan --clients {number}"),
+            &format!("--clients '{number}': write a whole number from 1 to 1000000"),
+        );
+    }
+    assert!(matches!(
+        alone(words("--plan --clients 5")),
+        Ok(Request::Plan(_, Some(5)))
+    ));
+    assert!(matches!(
+        alone(words("--dry-run true")),
+        Ok(Request::Plan(_, None))
+    ));
 }
 
 #[test]
@@ -372,7 +568,7 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
         ("--multiplier", "--factor"),
     ] {
         for line in [format!("{option} 5 true"), format!("{option}=5 true")] {
-            let error = parse(words(&line)).expect_err(&line).to_string();
+            let error = alone(words(&line)).expect_err(&line).to_string();
             assert!(
                 error.starts_with(&format!("there is no option {option} here; ")),
                 "{error}"
@@ -380,7 +576,7 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
             assert!(error.contains(hint), "{error}");
         }
     }
-    let error = parse(words("-t5 true")).expect_err("-t5").to_string();
+    let error = alone(words("-t5 true")).expect_err("-t5").to_string();
     assert!(error.starts_with("there is no option -t here; "), "{error}");
 }
 
@@ -409,7 +605,7 @@ fn nothing_typed_reaches_the_terminal_as_a_command() {
         "--retry-on=\u{202e} true",
         "--bogus\u{7} true",
     ] {
-        let error = parse(words(line)).expect_err(line).to_string();
+        let error = alone(words(line)).expect_err(line).to_string();
         assert!(
             !error.contains(['\u{1b}', '\u{202e}', '\u{7}']),
             "{error:?}"
@@ -425,7 +621,7 @@ fn an_option_value_that_is_not_utf8_is_refused() {
         vec![0xff],
         b"true".to_vec(),
     ];
-    let error = parse(args.map(OsString::from_vec))
+    let error = alone(args.map(OsString::from_vec))
         .expect_err("not UTF-8")
         .to_string();
     assert_eq!(
@@ -453,7 +649,7 @@ fn every_sentence_is_one_line_in_lower_case_without_a_full_stop() {
         "--retry-after-max 1m true",
         "--stdin x true",
     ] {
-        let error = parse(words(line)).expect_err(line).to_string();
+        let error = alone(words(line)).expect_err(line).to_string();
         assert!(!error.contains('\n') && !error.ends_with('.'), "{error}");
         assert!(!error.starts_with(char::is_uppercase), "{error}");
     }
@@ -470,6 +666,13 @@ proptest::proptest! {
             proptest::sample::select(vec!["--base", "--cap", "--jitter", "--retry-on", "-a", "-k", "--", "--deadline", "--retry-if", "--retry-after", "--stdin"]).prop_map(String::from),
         ], 0..6))
     {
-        let _ = parse(std::iter::once("retry".to_owned()).chain(args).map(OsString::from));
+        let _ = alone(std::iter::once("retry".to_owned()).chain(args).map(OsString::from));
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_file_of_options_makes_the_parser_panic(text in "((base|attempts|retry-if|factor|budget|quiet|plan|x|#)?[ =]?.{0,6}\n?){0,4}") {
+        let _ = with_file(&text, "--backoff linear true");
     }
 }

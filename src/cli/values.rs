@@ -1,14 +1,18 @@
 //! Single values of options that no room below reads.
 
 use std::ffi::OsStr;
+use std::path::PathBuf;
 
 use crate::backoff::Jitter;
 use crate::job::Heads;
 use crate::lists::{StatusList, StatusSet};
 use crate::numbers::{Share, whole_number};
-use crate::patterns::Stream;
+use crate::patterns::{Pattern, Stream};
 use crate::plain::{escaped, shortened};
 use crate::signal::Signal;
+
+/// More would say no more, and take long.
+const MOST_CLIENTS: u32 = 1_000_000;
 
 pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
     let set = StatusSet::parse(text)?;
@@ -30,6 +34,40 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
     }
 }
 
+pub(super) fn parse_pattern(text: &str) -> Result<Pattern, String> {
+    Pattern::parse(no_option(text)?)
+}
+
+pub(super) fn parse_hook(text: &str) -> Result<String, String> {
+    match no_option(text)?.trim() {
+        "" => Err("it is empty; write what sh is to run".into()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+pub(super) fn parse_path(text: &str) -> Result<PathBuf, String> {
+    match no_option(text)? {
+        "" => Err("it is empty; write the name of a file".into()),
+        path => Ok(path.into()),
+    }
+}
+
+/// Any text will do for some options, so that one whose value is missing would take the next.
+fn no_option(text: &str) -> Result<&str, String> {
+    let is_long =
+        |rest: &str| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_short =
+        |rest: &str| rest.len() == 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_option = match text.strip_prefix("--") {
+        Some(rest) => is_long(rest),
+        None => text.strip_prefix('-').is_some_and(is_short),
+    };
+    if is_option {
+        return Err("this is an option and no value; write the value before it".into());
+    }
+    Ok(text)
+}
+
 pub(super) fn parse_heads(text: &str) -> Result<Heads, String> {
     match text {
         "output" => Ok(Heads::Output),
@@ -46,6 +84,12 @@ pub(super) fn parse_heads(text: &str) -> Result<Heads, String> {
 
 pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
     whole_number(text).ok_or_else(|| format!("write a whole number from 0 to {}", u64::MAX))
+}
+
+pub(super) fn parse_clients(text: &str) -> Result<u32, String> {
+    whole_number(text)
+        .filter(|clients| (1..=MOST_CLIENTS).contains(clients))
+        .ok_or_else(|| format!("write a whole number from 1 to {MOST_CLIENTS}"))
 }
 
 pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {

@@ -60,7 +60,7 @@ fn job(flags: &str) -> Job {
         .into_iter()
         .chain(flags.split_whitespace())
         .chain(["--", "cmd"]);
-    match cli::parse(words.map(OsString::from)) {
+    match cli::alone(words.map(OsString::from)) {
         Ok(Request::Run(job)) => *job,
         other => panic!("{flags} is no job: {other:?}"),
     }
@@ -225,7 +225,7 @@ fn unlimited_attempts_end_with_the_deadline() {
  1.10s  attempt 2/inf starts
  1.20s  attempt 2/inf failed: exit 4 after 100ms; next in 2.00s
  3.20s  attempt 3/inf starts
- 3.30s  attempt 3/inf failed: exit 4 after 100ms; giving up after 3.30s: a delay of 4.00s does not fit in the deadline of 5.00s
+ 3.30s  attempt 3/inf failed: exit 4 after 100ms; giving up after 3.30s: a delay of 4.00s does not fit in the deadline of 5.00s, of which 1.70s is left
 exit 4
 
 "#]],
@@ -241,7 +241,7 @@ fn gives_up_at_once_when_the_next_delay_would_pass_the_deadline() {
    0ms  attempt 1/5 starts
  1.00s  attempt 1/5 failed: exit 1 after 1.00s; next in 2.00s
  3.00s  attempt 2/5 starts
- 4.00s  attempt 2/5 failed: exit 1 after 1.00s; giving up after 4.00s: a delay of 4.00s does not fit in the deadline of 5.00s
+ 4.00s  attempt 2/5 failed: exit 1 after 1.00s; giving up after 4.00s: a delay of 4.00s does not fit in the deadline of 5.00s, of which 1.00s is left
 exit 1
 
 "#]],
@@ -255,7 +255,7 @@ fn a_delay_that_ends_exactly_at_the_deadline_does_not_fit() {
         vec![exits(1).after(1000)],
         str![[r#"
    0ms  attempt 1/5 starts
- 1.00s  attempt 1/5 failed: exit 1 after 1.00s; giving up after 1.00s: a delay of 2.00s does not fit in the deadline of 3.00s
+ 1.00s  attempt 1/5 failed: exit 1 after 1.00s; giving up after 1.00s: a delay of 2.00s does not fit in the deadline of 3.00s, of which 2.00s is left
 exit 1
 
 "#]],
@@ -272,7 +272,7 @@ fn the_reserve_is_kept_for_the_attempt() {
    0ms  attempt 1/5 starts
  500ms  attempt 1/5 failed: exit 1 after 500ms; next in 2.00s
  2.50s  attempt 2/5 starts
- 3.00s  attempt 2/5 failed: exit 1 after 500ms; giving up after 3.00s: a delay of 2.00s and the reserve of 2.00s do not fit in the deadline of 5.00s
+ 3.00s  attempt 2/5 failed: exit 1 after 500ms; giving up after 3.00s: a delay of 2.00s and the reserve of 2.00s do not fit in the deadline of 5.00s, of which 2.00s is left
 exit 1
 
 "#]],
@@ -796,7 +796,9 @@ fn a_server_that_asks_for_too_much_ends_the_run_at_once() {
         61,
         &format!("{end} 1m 1s, more than --retry-after-max 1m 0s"),
     );
-    let line = format!("{end} 24h 0m, and a delay of 24h 0m does not fit in the deadline of 5.00s");
+    let line = format!(
+        "{end} 24h 0m, and a delay of 24h 0m does not fit in the deadline of 5.00s, of which 4.90s is left"
+    );
     ends_with("--deadline 5s", 86_400, &line);
     ends_with(
         "--retry-after-max 0 --base 1m",
@@ -815,6 +817,8 @@ struct Listener {
     heard: Vec<String>,
     attempts: u64,
     hook: Option<Ending>,
+    token: Token,
+    deeds: Vec<Deed>,
     /// What ends the run while output is handed on.
     breaks: Option<Cut>,
 }
@@ -833,6 +837,10 @@ impl World for Listener {
         let whose = if success { "success" } else { "failure" };
         self.heard.push(format!("output of a {whose}"));
         Ok(self.breaks)
+    }
+    fn settle(&mut self, deed: Deed, _: &mut Emit<'_>) -> Result<Token> {
+        self.deeds.push(deed);
+        Ok(self.token)
     }
     fn pause(&mut self, _: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
         self.heard.push("delay".into());
@@ -858,6 +866,8 @@ impl Listener {
             heard: Vec::new(),
             attempts: 3,
             hook,
+            token: Token::Granted,
+            deeds: Vec::new(),
             breaks,
         };
         let job = job(flags);
@@ -916,6 +926,34 @@ fn a_signal_during_the_hook_is_one_during_the_delay() {
     let (exit, heard, _) = Listener::listen("-a 3", Some(hook), None);
     assert_eq!(exit, Exit::Raise(Signal::INT));
     assert_eq!(heard.len(), 4, "{heard:?}");
+}
+
+#[test]
+fn only_retries_take_tokens_and_only_successes_give_back() {
+    let mut listener = Listener {
+        heard: Vec::new(),
+        attempts: 3,
+        hook: None,
+        token: Token::Granted,
+        deeds: Vec::new(),
+        breaks: None,
+    };
+    let job = job("-a 9");
+    run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    assert_eq!(listener.deeds, [Deed::Take, Deed::Take, Deed::Reward]);
+    listener = Listener {
+        heard: Vec::new(),
+        attempts: 9,
+        token: Token::Refused,
+        deeds: Vec::new(),
+        ..listener
+    };
+    let exit = run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    assert_eq!(
+        (exit, listener.deeds.as_slice()),
+        (Exit::Code(7), [Deed::Take].as_slice())
+    );
+    assert_eq!(listener.heard, ["1 ''", "output of a failure"]);
 }
 
 #[test]

@@ -2,19 +2,24 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use super::reap::reap_orphans;
 use super::run::Newborn;
 use super::spawn::{self, Role};
 use super::{Machine, inbox, sys};
-use crate::engine::{Attempt, Emit};
+use crate::engine::{Attempt, Emit, World as _};
 use crate::event::Event;
 use crate::leash::Leash;
 use crate::plain::described;
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome};
-use crate::stream::{Ends, Findings};
+use crate::stream::{Ends, Findings, Loss};
+
+/// How long our readers may take when a fatal signal has reached us.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is said when output cannot be passed on.
 pub(super) const NOT_WRITTEN: &str = "cannot write to stdout what the command has written";
@@ -66,6 +71,31 @@ impl Machine<'_> {
         }
     }
 
+    /// Passes on what the attempt has written until its end, as long as our readers may take; adds to
+    /// the ending what comes meanwhile.
+    pub(super) fn drain(&mut self, ending: &mut Ending, emit: &mut Emit<'_>) -> Result<()> {
+        let mut gives_up = match ending.outcome {
+            Outcome::TimedOut => self.now().checked_add(PATIENCE),
+            _ => self.deadline,
+        };
+        let mut is_hurried = false;
+        loop {
+            self.flow.carry();
+            ending.interrupted = ending.interrupted.or(self.fatal_arrival(emit));
+            if ending.interrupted.is_some() && !is_hurried {
+                is_hurried = true;
+                let patience_ends = self.now() + PATIENCE;
+                gives_up = gives_up.into_iter().chain([patience_ends]).min();
+            }
+            reap_orphans(None);
+            let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
+            if self.flow.is_carried() || left.is_some_and(|left| left.is_zero()) {
+                return Ok(());
+            }
+            self.inbox.wait(left, self.flow.watched())?;
+        }
+    }
+
     /// Adds to an attempt's end what its streams have told.
     pub(super) fn note(
         &mut self,
@@ -75,21 +105,27 @@ impl Machine<'_> {
     ) -> Result<()> {
         ending.matched = findings.matched;
         ending.server_wait = findings.server_wait;
-        self.is_interrupted = ending.interrupted.is_some();
-        if let Some(error) = findings.unreadable {
+        self.interrupted = ending.interrupted;
+        let failed = ending.outcome != Outcome::Exited(0);
+        if let Some(error) = findings.unreadable.filter(|_| failed) {
             emit(&Event::HeadsUnreadable(described(&error)));
         }
-        match findings.lost {
+        let Some(loss) = findings.loss else {
+            return Ok(());
+        };
+        // What was not delivered whole is no success, whatever it has said.
+        ending.matched.success_if = None;
+        let cut_short = match (loss, ending.interrupted) {
+            (Loss::Failed(error), _) => return Err(error).context(NOT_WRITTEN),
             // Without us it would have died of this.
-            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                if ending.outcome == Outcome::Exited(0) {
-                    ending.outcome = Outcome::Killed(Signal::PIPE);
-                }
-                Ok(())
-            }
-            Some(error) => Err(error).context(NOT_WRITTEN),
-            None => Ok(()),
+            (Loss::NoReader, _) => Outcome::Killed(Signal::PIPE),
+            (Loss::NotTaken, Some(signal)) => Outcome::Killed(signal),
+            (Loss::NotTaken, None) => Outcome::TimedOut,
+        };
+        if matches!(ending.outcome, Outcome::Exited(_)) {
+            ending.outcome = cut_short;
         }
+        Ok(())
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) struct Arrival {
 /// The queue, and what was true of signals before there was one.
 pub(super) struct Inbox {
     reader: OwnedFd,
+    writer: &'static OwnedFd,
     hooked: Vec<Hooked>,
     mask_at_start: Mask,
 }
@@ -85,9 +86,15 @@ impl Inbox {
         sys::unblock(Signal::CONT);
         Ok(Self {
             reader,
+            writer,
             hooked: hooked?,
             mask_at_start,
         })
+    }
+
+    /// Has ^Z arrive here, too, until [`sys::obey_stops`].
+    pub(super) fn hear_stops(&self) {
+        sys::hear_stops(self.writer);
     }
 
     /// The signals that are not treated as they were at the start.

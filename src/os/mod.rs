@@ -4,8 +4,11 @@
 //! of this room ever reap or kill, and no signal can go to a process that is gone.
 
 mod attempt;
+mod budget;
+mod delay;
 mod family;
 mod inbox;
+mod options;
 mod outlet;
 mod reap;
 mod run;
@@ -19,21 +22,23 @@ use std::{env, io, mem};
 
 use anyhow::{Context as _, Result};
 
-use crate::engine::{Attempt, Cut, Emit, World};
+use crate::bucket::Deed;
+use crate::engine::{Attempt, Cut, Emit, Token, World};
 use crate::event::Event;
-use crate::job::{Grouping, Job, Supervision};
+use crate::job::{Format, Grouping, Job, Supervision, Verbosity};
+use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
 use crate::stream::{Ends, Flow, Step};
-use attempt::{NOT_WRITTEN, not_started};
-use inbox::{Arrival, Inbox};
-use run::PATIENCE;
+use attempt::{NOT_WRITTEN, PATIENCE, not_started};
+use inbox::Inbox;
 use spawn::{Role, Spawner};
 use sys::Mask;
 
+pub(crate) use options::read_options;
 pub(crate) use outlet::{print, say};
 pub(crate) use sys::die_of;
-pub(crate) use terminal::stderr_is_terminal;
+pub(crate) use terminal::{columns, stderr_is_terminal};
 
 /// This process and its surroundings, ready to run one job.
 pub(crate) struct Machine<'a> {
@@ -43,11 +48,14 @@ pub(crate) struct Machine<'a> {
     supervision: Supervision,
     shares_group: bool,
     flow: Flow<'a>,
+    shared: Option<Shared<'a>>,
     /// When everything must be over.
     deadline: Option<Duration>,
-    /// Whether a fatal signal has reached us during the last attempt.
-    is_interrupted: bool,
+    /// The fatal signal that has reached us during the last attempt, if any.
+    interrupted: Option<Signal>,
     warns: Warnings,
+    /// Whether people see how long a delay still takes.
+    counts_down: bool,
 }
 
 /// What is to be said once, when there is a retry.
@@ -56,6 +64,8 @@ struct Warnings {
     nested: bool,
     /// That what was read from stdin is gone, if it is.
     spent: bool,
+    /// That there is no budget, if it cannot be used.
+    budget: bool,
 }
 
 impl<'a> Machine<'a> {
@@ -79,11 +89,16 @@ impl<'a> Machine<'a> {
             supervision: job.supervision,
             shares_group,
             flow: Flow::open(job, sys::output_was_closed())?,
+            shared: job.sharing.as_ref().map(Shared::new),
+            counts_down: job.format == Format::Text
+                && job.verbosity != Verbosity::Quiet
+                && terminal::may_change(),
             deadline: job.policy.deadline,
-            is_interrupted: false,
+            interrupted: None,
             warns: Warnings {
                 nested: env::var_os("RETRY_ATTEMPT").is_some(),
                 spent: true,
+                budget: true,
             },
         })
     }
@@ -95,21 +110,6 @@ impl<'a> Machine<'a> {
         ours.filter(|signal| pending.has(*signal) && !held.has(*signal))
             .collect()
     }
-
-    /// The first fatal signal that has arrived, if any; others are told to `emit`.
-    fn fatal_arrival(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
-        let mut fatal = None;
-        for Arrival { signal, .. } in self.inbox.take() {
-            if !inbox::is_fatal(signal) {
-                if inbox::is_for_the_command(signal) {
-                    emit(&Event::Ignored(signal));
-                }
-            } else if fatal.is_none() {
-                fatal = Some(signal);
-            }
-        }
-        fatal
-    }
 }
 
 impl World for Machine<'_> {
@@ -120,10 +120,18 @@ impl World for Machine<'_> {
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending> {
         let silence = self.supervision.idle_timeout;
         let leash = self.leash(attempt).with_silence(silence, self.now());
-        let mut ending = match self.flow.start() {
+        let ends = self.flow.start().or_else(|_| {
+            // Those who have outlived their attempts may hold what is missing.
+            self.flow.forget_the_late();
+            self.flow.start()
+        });
+        let mut ending = match ends {
             Ok(ends) => self.run(Role::Command, attempt, leash, ends, emit),
             Err(error) => not_started(error),
         };
+        if let Ok(ending) = &mut ending {
+            self.drain(ending, emit)?;
+        }
         let findings = self.flow.findings();
         if let Ok(ending) = &mut ending {
             self.note(findings?, ending, emit)?;
@@ -136,7 +144,7 @@ impl World for Machine<'_> {
         let Some(mut parcel) = parcel.context("cannot read what was held back of stdout")? else {
             return Ok(None);
         };
-        let patience_ends = self.is_interrupted.then(|| self.now() + PATIENCE);
+        let patience_ends = self.interrupted.map(|_| self.now() + PATIENCE);
         let gives_up = patience_ends.into_iter().chain(self.deadline).min();
         loop {
             if let Some(signal) = self.fatal_arrival(emit) {
@@ -148,7 +156,8 @@ impl World for Machine<'_> {
             match parcel.carry() {
                 Ok(Step::Done) => return Ok(None),
                 Ok(Step::Stuck) if left.is_some_and(|left| left.is_zero()) => {
-                    return Ok(success.then_some(Cut::Deadline));
+                    let cut = self.interrupted.map_or(Cut::Deadline, Cut::Signal);
+                    return Ok(success.then_some(cut));
                 }
                 Ok(Step::Stuck) => {
                     let watched = self.flow.watched().into_iter().chain(parcel.watched());
@@ -165,6 +174,10 @@ impl World for Machine<'_> {
         }
     }
 
+    fn settle(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token> {
+        self.settle_with_others(deed, emit)
+    }
+
     fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
         if mem::take(&mut self.warns.nested) {
             emit(&Event::Nested);
@@ -173,18 +186,7 @@ impl World for Machine<'_> {
             self.warns.spent = false;
             emit(&Event::InputSpent);
         }
-        loop {
-            if let Some(signal) = self.fatal_arrival(emit) {
-                return Ok(Some(signal));
-            }
-            reap::reap_orphans(None);
-            self.flow.carry();
-            let left = until.saturating_sub(self.now());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            self.inbox.wait(Some(left), self.flow.watched())?;
-        }
+        self.wait_until(until, emit)
     }
 
     fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>> {

@@ -1,7 +1,6 @@
 //! What is known of the attempt that runs.
 
 use std::io;
-use std::time::Duration;
 
 use rustix::process::{Pid, WaitIdStatus};
 
@@ -10,9 +9,6 @@ use super::inbox::Arrival;
 use crate::leash::Leash;
 use crate::signal::Signal;
 use crate::status::{Ending, OWN_FAILURE, Outcome};
-
-/// How long our readers may take when a fatal signal has reached us.
-pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A child that was just started.
 pub(super) struct Newborn {
@@ -36,8 +32,6 @@ pub(super) struct Run {
     pub(super) interrupted: Option<Signal>,
     /// The messages for the command that we passed on.
     pub(super) told: Vec<Signal>,
-    /// Until when our readers may take what a command that was interrupted has left.
-    pub(super) patience_ends: Option<Duration>,
 }
 
 impl Run {
@@ -56,7 +50,6 @@ impl Run {
             missed: newborn.missed,
             interrupted: None,
             told: Vec::new(),
-            patience_ends: None,
         }
     }
 

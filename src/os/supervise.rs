@@ -8,7 +8,7 @@ use rustix::process::WaitIdOptions;
 
 use super::inbox::{self, Arrival};
 use super::reap::{reap_orphans, wait_for};
-use super::run::{Newborn, PATIENCE, Run, number};
+use super::run::{Newborn, Run, number};
 use super::{Machine, sys};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
@@ -54,7 +54,8 @@ impl Machine<'_> {
         self.carry(run);
         if let Some(status) = &ended {
             let is_over = !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent());
-            if is_over && self.is_carried(run) {
+            if is_over {
+                self.flow.end();
                 let mut ending = run.ending(status);
                 run.family.sweep(run.leash.is_pulled());
                 wait_for(run.child, WaitIdOptions::empty())?;
@@ -81,14 +82,13 @@ impl Machine<'_> {
             run.kill();
         }
         run.family.sift();
-        if ended.is_some() && run.leash.is_pulled() && (has_pulled || run.family.seems_gone()) {
+        if ended.is_some() && (has_pulled || run.family.seems_gone()) {
             // A child that is a zombie already sends no signal when the rest of its family goes.
             return Ok(None);
         }
         let members = run.family.watches().into_iter();
         let members = members.map(|member| PollFd::new(member, PollFlags::IN));
-        let due = run.leash.due().into_iter().chain(run.patience_ends).min();
-        let left = due.map(|due| due.saturating_sub(self.now()));
+        let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
         self.inbox.wait(left, members.chain(self.flow.watched()))?;
         Ok(None)
     }
@@ -103,20 +103,6 @@ impl Machine<'_> {
         if self.flow.is_broken() {
             run.leash.pull_at_once(now);
         }
-    }
-
-    /// Whether all that the attempt has written until its end is passed on, or nothing may be
-    /// waited for any more.
-    fn is_carried(&mut self, run: &mut Run) -> bool {
-        self.flow.end();
-        self.flow.carry();
-        let now = self.now();
-        if run.interrupted.is_some() && run.patience_ends.is_none() {
-            run.patience_ends = now.checked_add(PATIENCE);
-        }
-        self.flow.is_carried()
-            || run.leash.is_pulled()
-            || run.patience_ends.is_some_and(|ends| now >= ends)
     }
 
     /// Passes a signal on to where it would have gone without us.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::backoff::Window;
 use crate::signal::Signal;
 
 /// What comes after an attempt.
@@ -15,6 +16,8 @@ pub(crate) enum Decision {
     Retry {
         /// What is slept.
         delay: Duration,
+        /// What it would have been drawn from without a server.
+        window: Window,
         /// The wait that a server asked for, if that made the delay longer.
         server_wait: Option<Duration>,
     },
@@ -57,6 +60,8 @@ pub(crate) enum Reason {
     },
     /// All attempts are made.
     Attempts,
+    /// The budget that is shared with other runs is spent.
+    Budget,
     /// The next delay, with the reserve, does not fit in the deadline.
     Deadline {
         /// The delay that does not fit.

@@ -1,5 +1,38 @@
 //! Who hears of events, and how it is said.
 
+pub(crate) mod countdown;
+pub(crate) mod github;
 mod hint;
 mod reason;
 pub(crate) mod text;
+
+use crate::event::Event;
+use crate::job::{Format, Job};
+use github::Github;
+use text::Text;
+
+/// Lines for stderr, in the format that was asked for.
+pub(crate) enum Reporter<'a> {
+    /// For people.
+    Text(Text<'a>),
+    /// For GitHub Actions, and those who read there.
+    Github(Github<'a>),
+}
+
+impl<'a> Reporter<'a> {
+    /// Lines about this job; those for people have this prefix.
+    pub(crate) fn new(job: &'a Job, prefix: String) -> Self {
+        match job.format {
+            Format::Text | Format::Json => Self::Text(Text::new(job, prefix)),
+            Format::Github => Self::Github(Github::new(job, prefix)),
+        }
+    }
+
+    /// The lines for this event, each with its newline; none if it is not worth any.
+    pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
+        match self {
+            Self::Text(text) => text.line(event),
+            Self::Github(github) => github.lines(event),
+        }
+    }
+}

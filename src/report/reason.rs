@@ -15,6 +15,9 @@ use crate::units::Shown;
 pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> String {
     let noun = ended.ending.outcome.noun();
     match reason {
+        Reason::Budget => {
+            ": budget: the retries that --budget allows to all who share it are spent".into()
+        }
         Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
         Reason::LeftBehind(pid) => format!(
             ": process {pid} could not be ended and is left behind, so no attempt may start beside it"
@@ -75,22 +78,21 @@ pub(super) fn deadline(
     let deadline = policy.deadline.unwrap_or(Duration::MAX);
     let (delay, reserve) = (Shown(delay), policy.reserve);
     if total >= deadline {
-        format!("the deadline of {} is over", Shown(deadline))
-    } else if let Some(wait) = server_wait {
+        return format!("the deadline of {} is over", Shown(deadline));
+    }
+    let left = Shown(deadline - total);
+    let deadline = Shown(deadline);
+    let asked = server_wait.map_or_else(String::new, |wait| {
+        format!("retry-after: the server asks for {}, and ", Shown(wait))
+    });
+    if reserve.is_zero() {
         format!(
-            "retry-after: the server asks for {}, and a delay of {delay} does not fit in the deadline of {}",
-            Shown(wait),
-            Shown(deadline)
-        )
-    } else if reserve.is_zero() {
-        format!(
-            "a delay of {delay} does not fit in the deadline of {}",
-            Shown(deadline)
+            "{asked}a delay of {delay} does not fit in the deadline of {deadline}, of which {left} is left"
         )
     } else {
-        let (reserve, deadline) = (Shown(reserve), Shown(deadline));
+        let reserve = Shown(reserve);
         format!(
-            "a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}"
+            "{asked}a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}, of which {left} is left"
         )
     }
 }

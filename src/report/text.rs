@@ -43,13 +43,23 @@ impl<'a> Text<'a> {
 
     /// The line for this event, with its newline; none if it is not worth one.
     pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
-        let (worth, said) = self.say(event);
+        let (worth, said) = self.say(event)?;
         (self.verbosity >= worth).then(|| format!("{}{}: {said}\n", self.prefix, self.name))
     }
 
-    fn say(&self, event: &Event<'_>) -> (Verbosity, String) {
+    /// What every line names.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is to be said of this event, worth it or not.
+    pub(super) fn said(&self, event: &Event<'_>) -> Option<String> {
+        self.say(event).map(|(_, said)| said)
+    }
+
+    fn say(&self, event: &Event<'_>) -> Option<(Verbosity, String)> {
         let of = self.policy.attempts;
-        match event {
+        Some(match event {
             Event::Starting { attempt, .. } => {
                 (Verbosity::Verbose, format!("attempt {attempt}/{of} starts"))
             }
@@ -63,8 +73,20 @@ impl<'a> Text<'a> {
                 format!("time limit reached; {signal} sent"),
             ),
             Event::Killed => (Verbosity::Verbose, "still running; SIGKILL sent".into()),
+            // A countdown is no line.
+            Event::Waiting(_) | Event::Waited => return None,
             Event::Nested => {
                 let said = "runs inside another retry, so that attempts multiply";
+                (Verbosity::Normal, said.into())
+            }
+            Event::BudgetUnusable(reason) => {
+                let said = format!(
+                    "retries are not bounded by --budget: the file of --shared cannot be used: {reason}"
+                );
+                (Verbosity::Normal, said)
+            }
+            Event::BudgetRebuilt => {
+                let said = "the file of --shared was damaged; its budget begins anew";
                 (Verbosity::Normal, said.into())
             }
             Event::InputSpent => {
@@ -99,7 +121,12 @@ impl<'a> Text<'a> {
             Event::Ended(ended, Decision::Stop(reason)) => {
                 (Verbosity::Normal, self.stop(ended, reason))
             }
-            Event::Ended(ended, Decision::Retry { delay, server_wait }) => {
+            Event::Ended(
+                ended,
+                Decision::Retry {
+                    delay, server_wait, ..
+                },
+            ) => {
                 let next = Shown(*delay);
                 let asked = server_wait.map_or_else(String::new, |wait| {
                     format!(" (the server asks for {})", Shown(wait))
@@ -127,7 +154,7 @@ impl<'a> Text<'a> {
                 let said = format!("stopped by {signal} after attempt {attempt}/{of}, {total} in");
                 (worth, said)
             }
-        }
+        })
     }
 
     fn success(&self, ended: &Ended<'_>, success: Success) -> String {
@@ -156,7 +183,7 @@ impl<'a> Text<'a> {
         match (outcome, matched.fail_if) {
             (Outcome::NotStarted(_), _) => failed,
             (Outcome::TimedOut, _) if ended.ending.by_silence => {
-                format!("{failed} after {took}, for its silence")
+                format!("{failed} after {took}, the last of it in silence (--idle-timeout)")
             }
             (Outcome::Exited(_) | Outcome::Killed(_), Some(index)) => {
                 let found = found("--fail-if", &self.policy.patterns.fail_if, index);

@@ -5,8 +5,10 @@
 //! waits: whoever calls waits for one of the descriptors that are told to be watched.
 
 mod ends;
+mod findings;
 mod heads;
 mod input;
+mod late;
 mod outlet;
 mod parcel;
 mod pipes;
@@ -18,7 +20,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::event::PollFd;
@@ -27,24 +28,15 @@ use crate::job::{Heads, Job};
 use crate::patterns::{Matched, Patterns, Stream};
 use heads::HeadFile;
 use input::Input;
+use late::Late;
 use outlet::Outlet;
 use tap::{Eyes, Tap};
 
-pub(crate) use ends::Ends;
-pub(crate) use parcel::{Parcel, Step};
+pub(crate) use tap::Loss;
 
-/// What was learned from the streams of an attempt.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    /// Which patterns were found.
-    pub(crate) matched: Matched,
-    /// The wait that a server asked for.
-    pub(crate) server_wait: Option<Duration>,
-    /// Why a part of stdout could not be passed on.
-    pub(crate) lost: Option<io::Error>,
-    /// Why the file for response heads could not be read.
-    pub(crate) unreadable: Option<io::Error>,
-}
+pub(crate) use ends::Ends;
+pub(crate) use findings::Findings;
+pub(crate) use parcel::{Parcel, Step};
 
 /// All streams of a run.
 pub(crate) struct Flow<'a> {
@@ -59,7 +51,7 @@ pub(crate) struct Flow<'a> {
     /// What the attempt writes and we look at.
     taps: Vec<Tap>,
     /// What those who have outlived their attempt write.
-    late: Vec<Tap>,
+    late: Late,
     /// What the attempt writes to stdout and is held back.
     held: Option<File>,
     matched: Matched,
@@ -86,7 +78,7 @@ impl<'a> Flow<'a> {
             input: Input::open(streams.stdin)?,
             outlets: [None, None],
             taps: Vec::new(),
-            late: Vec::new(),
+            late: Late::default(),
             held: None,
             matched: Matched::default(),
             fault: None,
@@ -160,27 +152,32 @@ impl<'a> Flow<'a> {
     /// Carries on all that can be carried without waiting. Whether the command has shown that it is
     /// alive, or waits for our readers.
     pub(crate) fn carry(&mut self) -> bool {
-        if let Err(error) = self.input.carry() {
-            self.fault.get_or_insert(error);
+        // Once it cannot flow, nothing may be given twice.
+        if self.fault.is_none() {
+            self.fault = self.input.carry().err();
         }
+        self.late.carry();
         let mut is_alive = false;
         for tap in &mut self.taps {
-            is_alive |= tap.carry(&mut self.matched);
+            // In order within a stream, whichever attempt it is of.
+            is_alive |= self.late.owes(tap.stream()) || tap.carry(&mut self.matched);
         }
-        let mut nothing = Matched::default();
-        for tap in &mut self.late {
-            tap.carry(&mut nothing);
-        }
-        self.late.retain(|tap| !tap.is_closed());
         is_alive
     }
 
     /// Descriptors that are ready when there is something to carry.
     pub(crate) fn watched(&self) -> Vec<PollFd<'_>> {
-        let taps = self.taps.iter().chain(&self.late);
+        let taps = self.taps.iter().filter(|tap| !self.late.owes(tap.stream()));
+        let input = self.input.watched().filter(|_| self.fault.is_none());
         taps.filter_map(Tap::watched)
-            .chain(self.input.watched())
+            .chain(self.late.watched())
+            .chain(input)
             .collect()
+    }
+
+    /// Closes what those who have outlived their attempt write to.
+    pub(crate) fn forget_the_late(&mut self) {
+        self.late.forget();
     }
 
     /// Whether the input cannot flow any more, so that the attempt is to be ended.
@@ -212,11 +209,10 @@ impl<'a> Flow<'a> {
             let wait = tap.finish(&mut self.matched);
             findings.server_wait = findings.server_wait.max(wait);
             if tap.stream() == Stream::Stdout {
-                findings.lost = tap.take_loss();
+                findings.loss = tap.take_loss();
             }
-            self.late.push(tap);
+            self.late.add(tap);
         }
-        self.late.retain(|tap| !tap.is_closed());
         match self.head_file.as_ref().map_or(Ok(None), HeadFile::wait) {
             Ok(wait) => findings.server_wait = findings.server_wait.max(wait),
             Err(error) => findings.unreadable = Some(error),

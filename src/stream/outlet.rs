@@ -26,15 +26,18 @@ impl Outlet {
     /// # Errors
     /// When it cannot be looked at.
     pub(super) fn to(fd: OwnedFd) -> io::Result<Self> {
-        let kind = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode);
+        let file = rustix::fs::fstat(&fd)?;
+        let kind = FileType::from_raw_mode(file.st_mode);
         let may_wait = !matches!(kind, FileType::RegularFile | FileType::BlockDevice);
-        if may_wait && kind != FileType::Socket {
+        // Another kind of device may be another one each time that it is opened.
+        let is_pipe = kind == FileType::Fifo;
+        if is_pipe || is_terminal_line(&fd) {
             let own = reopened(fd.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK);
             if let Ok(fd) = own {
                 return Ok(Self {
                     fd,
                     may_wait: false,
-                    is_pipe: kind == FileType::Fifo,
+                    is_pipe,
                 });
             }
         }
@@ -83,4 +86,10 @@ impl Outlet {
     pub(super) fn watched(&self) -> PollFd<'_> {
         PollFd::new(&self.fd, PollFlags::OUT)
     }
+}
+
+/// Whether it is the end of a terminal that programs use, which has a name of its own.
+fn is_terminal_line(fd: &OwnedFd) -> bool {
+    let name = rustix::termios::ttyname(fd, Vec::new());
+    name.is_ok_and(|name| name.as_bytes() != b"/dev/ptmx")
 }

@@ -59,7 +59,7 @@ impl Parcel {
             return Err(Errno::BADF.into());
         };
         let written = match outlet.fill(&self.file, self.at, left) {
-            Err(Errno::INVAL | Errno::NOSYS) => {
+            Err(error) if error != Errno::AGAIN && error != Errno::PIPE => {
                 let part = left.min(BUFFER);
                 self.buffer.resize(BUFFER, 0);
                 match self.file.read_at(&mut self.buffer[..part], self.at)? {

@@ -104,7 +104,7 @@ impl Replay {
             return Ok(false);
         };
         let taken = match self.spool.fill(&feed.pipe, feed.at) {
-            Err(Errno::INVAL | Errno::NOSYS) => {
+            Err(error) if error != Errno::AGAIN && error != Errno::PIPE => {
                 self.buffer.resize(BUFFER, 0);
                 let read = self.spool.read_at(&mut self.buffer, feed.at);
                 let read = read.context("cannot read what was kept of stdin")?;

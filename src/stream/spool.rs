@@ -15,6 +15,9 @@ use super::pipes::{self, reopened};
 /// How much is kept in memory before it goes to a file.
 const MOST_IN_MEMORY: u64 = 1024 * 1024;
 
+/// Bytes on their way at a time, where they must pass through us.
+const BUFFER: usize = 64 * 1024;
+
 /// A new file in $TMPDIR.
 ///
 /// # Errors
@@ -88,15 +91,26 @@ impl Spool {
         self.make_room(length)?;
         let mut left = length;
         while left > 0 {
-            match pipes::drain(pipe, &self.file, self.length, left)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                taken => {
-                    left -= taken;
-                    self.length += taken as u64;
-                }
+            let taken = match pipes::drain(pipe, &self.file, self.length, left) {
+                Err(Errno::INTR) => continue,
+                Err(_) => self.copy(pipe, left)?,
+                Ok(taken) => taken,
+            };
+            if taken == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            left -= taken;
+            self.length += taken as u64;
         }
         Ok(())
+    }
+
+    /// The same, where the system cannot do it without us, or has no room.
+    fn copy(&self, pipe: &OwnedFd, length: usize) -> io::Result<usize> {
+        let mut buffer = vec![0; length.min(BUFFER)];
+        let read = rustix::io::read(pipe, &mut buffer)?;
+        self.file.write_all_at(&buffer[..read], self.length)?;
+        Ok(read)
     }
 
     /// Goes from memory to a file when it gets long.

@@ -43,6 +43,17 @@ impl Eyes {
     }
 }
 
+/// Why output was not passed on.
+#[derive(Debug)]
+pub(crate) enum Loss {
+    /// Nobody reads it any more.
+    NoReader,
+    /// It could not be written.
+    Failed(io::Error),
+    /// Its reader has not taken it in time.
+    NotTaken,
+}
+
 /// One stream of one attempt.
 pub(super) struct Tap {
     stream: Stream,
@@ -89,6 +100,10 @@ impl Tap {
 
     /// Passes on what there is. Whether anything came, or what came is not taken.
     pub(super) fn carry(&mut self, matched: &mut Matched) -> bool {
+        if self.eyes.is_none() && self.is_carried() {
+            // What the attempt has left is passed on, and the rest is nobody's.
+            self.left = None;
+        }
         let mut is_alive = false;
         for _ in 0..MOST_ROUNDS {
             if !self.pass_on() {
@@ -144,7 +159,8 @@ impl Tap {
                 }
                 true
             }
-            Err(Errno::AGAIN | Errno::INTR) => {
+            Err(Errno::INTR) => true,
+            Err(Errno::AGAIN) => {
                 self.left = self.left.map(|_| 0);
                 false
             }
@@ -175,15 +191,26 @@ impl Tap {
 
     /// Stops looking, and tells the wait that a server asked for.
     pub(super) fn finish(&mut self, matched: &mut Matched) -> Option<Duration> {
-        self.left = None;
+        if self.is_carried() {
+            self.left = None;
+        }
         let Eyes { watch, heads } = self.eyes.take()?;
         watch.finish(matched);
         heads?.wait(wall_clock)
     }
 
-    /// Why a part of it was lost, if it was.
-    pub(super) fn take_loss(&mut self) -> Option<io::Error> {
-        self.loss.take().map(io::Error::from)
+    /// Whether something that belongs to an attempt that is over is still to be passed on.
+    pub(super) fn owes(&self) -> bool {
+        self.left.is_some() && !self.is_carried()
+    }
+
+    /// Why a part of it was not passed on, if so.
+    pub(super) fn take_loss(&mut self) -> Option<Loss> {
+        match self.loss.take() {
+            Some(Errno::PIPE) => Some(Loss::NoReader),
+            Some(error) => Some(Loss::Failed(error.into())),
+            None => self.owes().then_some(Loss::NotTaken),
+        }
     }
 
     /// Ready when there is something to do.

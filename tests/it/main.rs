@@ -2,9 +2,12 @@
 
 mod artifacts;
 mod clients;
+mod countdown;
 mod curl;
+mod delivery;
 mod exit;
 mod field;
+mod github;
 mod help;
 mod hook;
 #[cfg(target_os = "linux")]
@@ -14,8 +17,10 @@ mod limits;
 mod once;
 mod output;
 mod passing;
+mod policy;
 mod replay;
 mod server;
+mod shared;
 mod signals;
 mod storm;
 mod streams;

@@ -46,7 +46,7 @@ fn gives_up(options: &str, head: &str, wait: &str, limit: &str) {
     assert_eq!(done.failures(), 1, "{done:?}");
     let asked = format!(": retry-after: the server asks for {wait}");
     let said = done.said()[0];
-    assert!(said.contains(&asked) && said.ends_with(limit), "{done:?}");
+    assert!(said.contains(&asked) && said.contains(limit), "{done:?}");
 }
 
 #[test]

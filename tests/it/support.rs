@@ -516,7 +516,7 @@ fn without_times(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
     loop {
-        let next = ["after ", "next in "]
+        let next = ["after ", "next in ", "of which "]
             .iter()
             .filter_map(|mark| rest.find(mark).map(|at| at + mark.len()));
         let Some(at) = next.min() else {
@@ -526,7 +526,8 @@ fn without_times(line: &str) -> String {
         rest = &rest[at..];
         if rest.starts_with(|c: char| c.is_ascii_digit()) {
             shown.push('…');
-            rest = &rest[rest.find([';', ':']).unwrap_or(rest.len())..];
+            let end = rest.find([';', ':']).or(rest.find(" is left"));
+            rest = &rest[end.unwrap_or(rest.len())..];
         }
     }
 }

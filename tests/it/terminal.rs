@@ -13,12 +13,12 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::support::{AT_ONCE, RETRY, Sandbox, Stream, lead_session};
 
-const INTERRUPT: &str = "\x03";
+pub(crate) const INTERRUPT: &str = "\x03";
 const QUIT: &str = "\x1c";
-const SUSPEND: &str = "\x1a";
+pub(crate) const SUSPEND: &str = "\x1a";
 
 /// A terminal with an interactive shell in it.
-struct Terminal {
+pub(crate) struct Terminal {
     sandbox: Sandbox,
     keys: File,
     screen: Stream,
@@ -26,7 +26,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let sandbox = Sandbox::new();
         let (keys, line) = open_terminal();
         let clone = |line: &OwnedFd| Stdio::from(line.try_clone().expect("a descriptor"));
@@ -56,24 +56,29 @@ impl Terminal {
         terminal
     }
 
-    fn type_keys(&mut self, keys: &str) -> &mut Self {
+    pub(crate) fn type_keys(&mut self, keys: &str) -> &mut Self {
         self.keys
             .write_all(keys.as_bytes())
             .expect("the terminal takes keys");
         self
     }
 
-    fn enter(&mut self, line: &str) -> &mut Self {
+    pub(crate) fn enter(&mut self, line: &str) -> &mut Self {
         self.type_keys(&format!("{line}\n"))
     }
 
-    fn await_text(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn await_text(&mut self, text: &str) -> &mut Self {
         self.screen.await_text(text);
         self
     }
 
+    pub(crate) fn await_count(&mut self, text: &str, count: usize) -> &mut Self {
+        self.screen.await_count(text, count);
+        self
+    }
+
     /// All that was printed until now, read up to a mark of this shell's.
-    fn printed(&mut self) -> String {
+    pub(crate) fn printed(&mut self) -> String {
         self.enter("echo the e''nd").await_text("the end");
         self.screen.text().replace('\r', "")
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::values::{parse_heads, parse_list};
+use crate::cli::values::{parse_heads, parse_list, parse_pattern};
 use crate::job::Heads;
 use crate::lists::StatusList;
 use crate::patterns::Pattern;
@@ -39,24 +39,24 @@ pub(in crate::cli) struct CountOptions {
     /// narrows it to one of them. Given more than once, one match is enough. With --retry-on both
     /// must hold, but a time-out or a signal that is listed by its name needs no output. What is
     /// looked at is a pipe to the command, not a terminal.
-    #[arg(long, value_name = "RE", value_parser = Pattern::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
     pub(in crate::cli) retry_if: Vec<Pattern>,
 
     /// Never retry if one matches; wins over all others
-    #[arg(long, value_name = "RE", value_parser = Pattern::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
     pub(in crate::cli) stop_if: Vec<Pattern>,
 
     /// Success if one matches, whatever the status
     ///
     /// retry then exits 0.
-    #[arg(long, value_name = "RE", value_parser = Pattern::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
     pub(in crate::cli) success_if: Vec<Pattern>,
 
     /// Failure if one matches, even with exit 0
     ///
     /// It is retried without being listed. If it is the last attempt and its exit status is 0, that
     /// of retry is 1.
-    #[arg(long, value_name = "RE", value_parser = Pattern::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
     pub(in crate::cli) fail_if: Vec<Pattern>,
 }
 

@@ -1,7 +1,8 @@
 //! What flows in and out of an attempt, and what is run between two.
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
+
+use crate::cli::values::parse_hook;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Streams")]
@@ -43,11 +44,12 @@ pub(in crate::cli) struct StreamOptions {
 pub(in crate::cli) struct BetweenOptions {
     /// Run by sh -c after the delay, before each retry
     ///
-    /// It finds the number of the coming attempt in RETRY_ATTEMPT and how the failed one ended in
-    /// RETRY_LAST_STATUS, reads nothing, and writes to stderr. --timeout and --deadline hold for it,
-    /// too. If it fails there is no retry, and the status is that of the last attempt.
+    /// Not before the first attempt and not after the last. It finds the number of the coming attempt
+    /// in RETRY_ATTEMPT and how the failed one ended in RETRY_LAST_STATUS, reads nothing, and writes
+    /// to stderr. --timeout and --deadline hold for it too, --idle-timeout does not. If it fails
+    /// there is no retry, and the status is that of the last attempt.
     #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_parser = parse_hook)]
     pub(in crate::cli) before_retry: Option<String>,
 }
 

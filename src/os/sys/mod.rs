@@ -8,6 +8,7 @@
 
 mod origin;
 mod start;
+mod stops;
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -23,6 +24,7 @@ use crate::stream::Ends;
 use origin::{close_what_was_closed, sigpipe_was_ignored};
 pub(super) use origin::{environment, output_was_closed};
 pub(super) use start::{Recipe, Started, start};
+pub(super) use stops::{hear_stops, obey_stops, stop};
 
 /// The bytes that a handler writes for a signal: its number, and whether the kernel made it.
 pub(super) const RECORD: usize = 2;

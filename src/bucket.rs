@@ -1,0 +1,143 @@
+//! The arithmetic of a budget that many runs share: a token bucket.
+//!
+//! What is kept is what has been spent, in thousandths of a token, so that runs with different
+//! budgets agree on it. A retry takes a token, a success gives back a tenth of one (as gRPC's retry
+//! throttling does with its token ratio, A6 "gRPC Retry Design"), and a refill gives back with time.
+
+use std::time::Duration;
+
+use crate::numbers::whole_number;
+use crate::units::parse_duration;
+
+/// A token, in the thousandths that are kept.
+const TOKEN: u64 = 1000;
+
+/// What a success gives back.
+const REWARD: u64 = TOKEN / 10;
+
+/// How many retries all may make together, and how they come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// Tokens of a full bucket.
+    pub(crate) tokens: u32,
+    /// What time gives back, if anything.
+    pub(crate) refill: Option<Refill>,
+}
+
+/// So many tokens in so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refill {
+    tokens: u32,
+    period: Duration,
+}
+
+/// What is done to a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// A retry takes a token.
+    Take,
+    /// A success gives back a part of one.
+    Reward,
+}
+
+/// What is kept of a bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    /// What has been spent and has not come back, in thousandths of a token.
+    pub(crate) spent: u64,
+    /// Up to when time has given back, since 1970 by the clock on the wall.
+    pub(crate) refilled: Duration,
+}
+
+impl Budget {
+    /// How many tokens there are unless the user says otherwise.
+    pub(crate) const USUAL: u32 = 10;
+
+    /// Reads a number of tokens.
+    ///
+    /// # Errors
+    /// A sentence that says how to write it.
+    pub(crate) fn parse_tokens(text: &str) -> Result<u32, String> {
+        whole_number(text)
+            .ok_or_else(|| format!("write a whole number of retries, from 0 to {}", u32::MAX))
+    }
+}
+
+impl Refill {
+    /// Reads `N/DUR`.
+    ///
+    /// # Errors
+    /// A sentence that says how to write it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (tokens, period) = text
+            .split_once('/')
+            .ok_or("write how many come back in how long, like 1/10s")?;
+        let tokens = whole_number(tokens.trim_end()).filter(|tokens| *tokens > 0);
+        let tokens = tokens.ok_or_else(|| {
+            format!(
+                "write a whole number from 1 to {} before the /, like 1/10s",
+                u32::MAX
+            )
+        })?;
+        let period = parse_duration(period.trim_start())?;
+        if period.is_zero() {
+            return Err(
+                "nothing can come back in no time; write a time behind the /, like 1/10s".into(),
+            );
+        }
+        Ok(Self { tokens, period })
+    }
+}
+
+impl Bucket {
+    /// A full one, at the time `now` on the wall.
+    pub(crate) fn new(now: Duration) -> Self {
+        Self {
+            spent: 0,
+            refilled: now,
+        }
+    }
+
+    /// Takes a token at the time `now` on the wall, if one is left.
+    pub(crate) fn take(&mut self, budget: &Budget, now: Duration) -> bool {
+        self.refill(budget, now);
+        let after = self.spent.saturating_add(TOKEN);
+        let is_left = after <= u64::from(budget.tokens) * TOKEN;
+        if is_left {
+            self.spent = after;
+        }
+        is_left
+    }
+
+    /// Gives back for a success at the time `now` on the wall.
+    pub(crate) fn reward(&mut self, budget: &Budget, now: Duration) {
+        self.refill(budget, now);
+        self.spent = self.spent.saturating_sub(REWARD);
+    }
+
+    /// Gives back what time has earned. A clock that was set back gives nothing; what is less than a
+    /// thousandth is earned the next time.
+    fn refill(&mut self, budget: &Budget, now: Duration) {
+        if self.spent == 0 {
+            // A full bucket earns nothing in advance.
+            self.refilled = now;
+        }
+        let Some(refill) = budget.refill else {
+            return;
+        };
+        let gone = now.saturating_sub(self.refilled);
+        let rate = u128::from(refill.tokens) * u128::from(TOKEN);
+        let earned = gone.as_nanos().saturating_mul(rate) / refill.period.as_nanos();
+        if now < self.refilled || earned >= u128::from(self.spent) {
+            self.refilled = now;
+        } else {
+            // Only the time that these thousandths took, so that the rest of it still counts.
+            let took = (earned * refill.period.as_nanos()).div_ceil(rate);
+            self.refilled += Duration::from_nanos(u64::try_from(took).unwrap_or(u64::MAX));
+        }
+        self.spent -= u64::try_from(earned).map_or(self.spent, |earned| earned.min(self.spent));
+    }
+}
+
+#[cfg(test)]
+mod tests;

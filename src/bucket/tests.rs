@@ -1,0 +1,181 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+fn budget(tokens: u32, refill: &str) -> Budget {
+    let refill = Some(refill).filter(|refill| !refill.is_empty());
+    Budget {
+        tokens,
+        refill: refill.map(|refill| Refill::parse(refill).expect(refill)),
+    }
+}
+
+/// How many tokens can be taken in a row at this time.
+fn takes(bucket: &mut Bucket, budget: &Budget, now: Duration) -> u32 {
+    (0..).take_while(|_| bucket.take(budget, now)).count() as u32
+}
+
+#[test]
+fn a_full_bucket_gives_as_many_tokens_as_it_holds() {
+    for tokens in [0, 1, 3, 10] {
+        assert_eq!(
+            takes(&mut Bucket::default(), &budget(tokens, ""), secs(9)),
+            tokens
+        );
+    }
+}
+
+#[test]
+fn ten_successes_give_a_token_back() {
+    let (mut bucket, budget) = (Bucket::default(), budget(2, ""));
+    assert_eq!(takes(&mut bucket, &budget, secs(0)), 2);
+    for _ in 0..9 {
+        bucket.reward(&budget, secs(0));
+        assert!(!bucket.take(&budget, secs(0)));
+    }
+    bucket.reward(&budget, secs(0));
+    assert_eq!(takes(&mut bucket, &budget, secs(0)), 1);
+}
+
+#[test]
+fn successes_never_fill_a_bucket_beyond_its_size() {
+    let (mut bucket, budget) = (Bucket::default(), budget(2, ""));
+    for _ in 0..100 {
+        bucket.reward(&budget, secs(0));
+    }
+    assert_eq!(takes(&mut bucket, &budget, secs(0)), 2);
+}
+
+#[test]
+fn tokens_come_back_with_time() {
+    let (mut bucket, budget) = (Bucket::default(), budget(3, "1/10s"));
+    assert_eq!(takes(&mut bucket, &budget, secs(1000)), 3);
+    assert_eq!(takes(&mut bucket, &budget, secs(1009)), 0);
+    assert_eq!(takes(&mut bucket, &budget, secs(1010)), 1);
+    assert_eq!(takes(&mut bucket, &budget, secs(1025)), 1);
+    assert_eq!(takes(&mut bucket, &budget, secs(1030)), 1);
+    assert_eq!(takes(&mut bucket, &budget, secs(9000)), 3);
+}
+
+#[test]
+fn a_refill_that_is_asked_for_often_is_not_lost_in_rounding() {
+    let (mut bucket, budget) = (Bucket::default(), budget(1, "1/7s"));
+    assert!(bucket.take(&budget, secs(0)));
+    let mut now = Duration::ZERO;
+    while now < secs(7) {
+        assert!(!bucket.take(&budget, now));
+        now += Duration::from_micros(777);
+    }
+    assert!(bucket.take(&budget, secs(7)));
+}
+
+#[test]
+fn time_before_the_first_retry_earns_nothing() {
+    let (mut bucket, budget) = (Bucket::default(), budget(2, "1/10s"));
+    bucket.reward(&budget, secs(0));
+    assert_eq!(takes(&mut bucket, &budget, secs(5000)), 2);
+    assert_eq!(takes(&mut bucket, &budget, secs(5001)), 0);
+}
+
+#[test]
+fn a_clock_that_is_set_back_gives_nothing() {
+    let (mut bucket, budget) = (Bucket::default(), budget(2, "1/10s"));
+    assert_eq!(takes(&mut bucket, &budget, secs(5000)), 2);
+    assert_eq!(takes(&mut bucket, &budget, secs(100)), 0);
+    assert_eq!(takes(&mut bucket, &budget, secs(110)), 1);
+}
+
+#[test]
+fn runs_with_different_budgets_agree_on_what_is_spent() {
+    let mut bucket = Bucket::default();
+    assert_eq!(takes(&mut bucket, &budget(3, ""), secs(0)), 3);
+    assert_eq!(takes(&mut bucket, &budget(5, ""), secs(0)), 2);
+    assert_eq!(takes(&mut bucket, &budget(3, ""), secs(0)), 0);
+}
+
+#[test]
+fn budgets_are_read_as_people_write_them_and_nothing_else() {
+    assert_eq!(Budget::parse_tokens("0"), Ok(0));
+    assert_eq!(Budget::parse_tokens("4294967295"), Ok(u32::MAX));
+    for text in ["", "-1", "1.5", "inf", "4294967296", "+3"] {
+        assert!(Budget::parse_tokens(text).is_err(), "{text}");
+    }
+    let refill = Refill {
+        tokens: 3,
+        period: secs(90),
+    };
+    assert_eq!(Refill::parse("3/1m30s"), Ok(refill));
+    assert_eq!(Refill::parse("3 / 90"), Ok(refill));
+    for text in [
+        "", "1", "1/", "/1s", "0/1s", "1/0s", "1/0", "x/1s", "1/x", "1/1s/2", "1.5/s",
+    ] {
+        assert!(Refill::parse(text).is_err(), "{text}");
+    }
+}
+
+/// What a run may do to a bucket.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Take,
+    Reward,
+}
+
+proptest! {
+    #[test]
+    fn a_bucket_is_never_emptier_than_empty_nor_fuller_than_full(
+        tokens in 0..50_u32,
+        rate in 1..20_u32,
+        period_ms in 1..100_000_u64,
+        refills in any::<bool>(),
+        deeds in prop::collection::vec((prop_oneof![Just(Deed::Take), Just(Deed::Reward)], any::<u32>()), 0..200),
+    ) {
+        let refill = Refill { tokens: rate, period: Duration::from_millis(period_ms) };
+        let budget = Budget { tokens, refill: refills.then_some(refill) };
+        let mut bucket = Bucket::default();
+        for (deed, at) in deeds {
+            // The clock jumps as it likes.
+            let now = Duration::from_millis(at.into());
+            let before = bucket;
+            match deed {
+                Deed::Take => { bucket.take(&budget, now); }
+                Deed::Reward => bucket.reward(&budget, now),
+            }
+            prop_assert!(bucket.spent <= u64::from(tokens) * TOKEN);
+            prop_assert!(now >= before.refilled || bucket.spent + REWARD >= before.spent);
+        }
+    }
+
+    #[test]
+    fn later_is_never_worse(
+        spent in 0..1_000_000_u64,
+        refilled in any::<u32>(),
+        at in any::<u32>(),
+        more in any::<u32>(),
+    ) {
+        let budget = budget(1000, "7/13s");
+        let bucket = Bucket { spent, refilled: Duration::from_millis(refilled.into()) };
+        let after = |millis: u64| {
+            let mut bucket = bucket;
+            bucket.reward(&budget, Duration::from_millis(millis));
+            bucket.spent
+        };
+        prop_assert!(after(u64::from(at) + u64::from(more)) <= after(at.into()));
+    }
+
+    #[test]
+    fn any_state_and_any_time_are_sound(
+        spent in any::<u64>(), secs in any::<u64>(), now in any::<u64>(), tokens in any::<u32>(), rate in 1..u32::MAX,
+    ) {
+        let refill = Refill { tokens: rate, period: Duration::MAX };
+        for refill in [None, Some(refill), Some(Refill { period: Duration::from_nanos(1), ..refill })] {
+            let mut bucket = Bucket { spent, refilled: Duration::from_secs(secs) };
+            let budget = Budget { tokens, refill };
+            bucket.take(&budget, Duration::from_secs(now));
+            bucket.reward(&budget, Duration::MAX);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The budget that is shared with other runs.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Machine;
+use crate::bucket::Deed;
+use crate::engine::{Emit, Token, World as _};
+use crate::event::Event;
+use crate::shared::Done;
+
+/// How long the lock is awaited, which nobody holds for longer than a write.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long it is left alone, at first and at most: with many who want it, it is rarely free.
+const NAP: Duration = Duration::from_micros(200);
+const LONGEST_NAP: Duration = Duration::from_millis(10);
+
+impl Machine<'_> {
+    /// Does it as soon as nobody else has the lock. What cannot be done is said once, and retries go
+    /// on: a budget is there to spare others, not to fail a run.
+    pub(super) fn settle_with_others(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token> {
+        let patience_ends = self.now() + PATIENCE;
+        let mut nap = NAP;
+        loop {
+            let done = match &self.shared {
+                Some(shared) => shared.change(deed),
+                None => return Ok(Token::Granted),
+            };
+            let reason = match done {
+                Done::Yes { granted, rebuilt } => {
+                    if rebuilt {
+                        emit(&Event::BudgetRebuilt);
+                    }
+                    return Ok(if granted {
+                        Token::Granted
+                    } else {
+                        Token::Refused
+                    });
+                }
+                Done::Busy if self.now() < patience_ends => {
+                    if let Some(signal) = self.fatal_arrival(emit) {
+                        return Ok(Token::Interrupted(signal));
+                    }
+                    self.flow.carry();
+                    self.inbox.wait(Some(nap), self.flow.watched())?;
+                    nap = (nap * 2).min(LONGEST_NAP);
+                    continue;
+                }
+                Done::Busy => "another process does not let go of it".to_owned(),
+                Done::Unusable(reason) => reason,
+            };
+            if std::mem::take(&mut self.warns.budget) {
+                emit(&Event::BudgetUnusable(reason));
+            }
+            return Ok(Token::Granted);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The wait between two attempts.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::inbox::{self, Arrival};
+use super::reap::reap_orphans;
+use super::{Machine, sys, terminal};
+use crate::engine::{Emit, World as _};
+use crate::event::Event;
+use crate::signal::Signal;
+
+/// A countdown for less would only flicker.
+const SHORTEST_COUNTDOWN: Duration = Duration::from_secs(1);
+
+impl Machine<'_> {
+    /// Waits until then, unless a fatal signal ends the wait: that signal. With a countdown it wakes
+    /// once a second, else never.
+    pub(super) fn wait_until(
+        &mut self,
+        until: Duration,
+        emit: &mut Emit<'_>,
+    ) -> Result<Option<Signal>> {
+        let counts_down = self.counts_down && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN;
+        let waited = self.wait_and_tell(until, counts_down, emit);
+        if !counts_down {
+            return waited;
+        }
+        emit(&Event::Waited);
+        sys::obey_stops();
+        // A ^Z that came at the last moment is not lost.
+        let late = self.fatal_arrival(emit);
+        Ok(waited?.or(late))
+    }
+
+    fn wait_and_tell(
+        &mut self,
+        until: Duration,
+        counts_down: bool,
+        emit: &mut Emit<'_>,
+    ) -> Result<Option<Signal>> {
+        loop {
+            if let Some(signal) = self.fatal_arrival(emit) {
+                return Ok(Some(signal));
+            }
+            reap_orphans(None);
+            self.flow.carry();
+            let left = until.saturating_sub(self.now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let mut wake = left;
+            if counts_down {
+                // A stop has put it back.
+                self.inbox.hear_stops();
+                if terminal::is_in_front() {
+                    emit(&Event::Waiting(left));
+                }
+                wake = until_next_second(left);
+            }
+            self.inbox.wait(Some(wake), self.flow.watched())?;
+        }
+    }
+
+    /// The first fatal signal that has arrived, if any; others are told to `emit`.
+    pub(super) fn fatal_arrival(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
+        let mut fatal = None;
+        for Arrival { signal, .. } in self.inbox.take() {
+            if signal == Signal::TSTP {
+                // Heard only while a countdown stands there, which is not to stay.
+                emit(&Event::Waited);
+                sys::stop();
+            } else if !inbox::is_fatal(signal) {
+                if inbox::is_for_the_command(signal) {
+                    emit(&Event::Ignored(signal));
+                }
+            } else if fatal.is_none() {
+                fatal = Some(signal);
+            }
+        }
+        fatal
+    }
+}
+
+/// How long it takes until one whole second less is left.
+fn until_next_second(left: Duration) -> Duration {
+    match Duration::from_nanos(left.subsec_nanos().into()) {
+        Duration::ZERO => Duration::from_secs(1),
+        part => part,
+    }
+}

@@ -1,0 +1,86 @@
+//! Events as commands to GitHub Actions: a group for each attempt, and annotations.
+//!
+//! The commands are those of "Workflow commands for GitHub Actions". Each begins a line; what ends
+//! a group begins a new one, because the command may have left its last line unfinished.
+
+use crate::event::Event;
+use crate::job::{Job, Verbosity};
+use crate::numbers::Attempts;
+use crate::policy::{Decision, Reason};
+use crate::report::text::Text;
+
+/// Turns events into lines.
+pub(crate) struct Github<'a> {
+    text: Text<'a>,
+    is_quiet: bool,
+    attempts: Attempts,
+}
+
+impl<'a> Github<'a> {
+    /// Lines about this job; those that are no commands have this prefix.
+    pub(crate) fn new(job: &'a Job, prefix: String) -> Self {
+        Self {
+            text: Text::new(job, prefix),
+            is_quiet: job.verbosity == Verbosity::Quiet,
+            attempts: job.policy.attempts,
+        }
+    }
+
+    /// The lines for this event, each with its newline; none if it is not worth any.
+    pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
+        if self.is_quiet {
+            return None;
+        }
+        let named = |said: &str| format!("{}: {said}", self.text.name());
+        let said = || self.text.said(event).unwrap_or_default();
+        match event {
+            Event::Starting { attempt, .. } => {
+                let of = self.attempts;
+                Some(command("group", &named(&format!("attempt {attempt}/{of}"))))
+            }
+            Event::Ended(_, Decision::Succeed(_)) => {
+                let line = self.text.line(event).unwrap_or_default();
+                Some(end_of_group() + &line)
+            }
+            Event::Ended(_, Decision::Retry { .. }) => {
+                Some(end_of_group() + &command(WARNING, &named(&said())))
+            }
+            Event::Ended(_, Decision::Stop(Reason::NeverStarts)) => {
+                Some(end_of_group() + &command(ERROR, &named(&said())))
+            }
+            Event::Ended(_, Decision::Stop(_)) => {
+                let said = said();
+                let (failed, end) = said.split_once("; ").unwrap_or(("", &said));
+                let warning = match failed {
+                    "" => String::new(),
+                    failed => command(WARNING, &named(failed)),
+                };
+                Some(end_of_group() + &warning + &command(ERROR, &named(end)))
+            }
+            Event::TooLate { .. } | Event::Interrupted { .. } | Event::HookFailed { .. } => self
+                .text
+                .line(event)
+                .map(|_| command(ERROR, &named(&said()))),
+            _ => self.text.line(event),
+        }
+    }
+}
+
+const WARNING: &str = "warning title=retry";
+const ERROR: &str = "error title=retry";
+
+fn end_of_group() -> String {
+    "\n::endgroup::\n".into()
+}
+
+/// A command whose text cannot be taken for another.
+fn command(name: &str, text: &str) -> String {
+    let text = text
+        .replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A");
+    format!("::{name}::{text}\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+use std::ffi::OsString;
+use std::time::Duration;
+
+use super::*;
+use crate::cli::{self, Request};
+use crate::event::Ended;
+use crate::policy::{Reason, Success};
+use crate::status::Outcome;
+
+fn job(words: &[&str]) -> Job {
+    let words = ["retry"].iter().chain(words).map(OsString::from);
+    match cli::alone(words) {
+        Ok(Request::Run(job)) => *job,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn says(words: &[&str], outcome: Outcome, decision: &Decision, expected: &str) {
+    let job = job(words);
+    let ended = Ended {
+        attempt: 3,
+        ending: &outcome.into(),
+        took: Duration::from_millis(1200),
+        total: Duration::from_secs(9),
+    };
+    let lines = Github::new(&job, "retry: ".into()).lines(&Event::Ended(ended, decision));
+    assert_eq!(lines.as_deref().unwrap_or_default(), expected);
+}
+
+#[test]
+fn the_last_failure_is_a_warning_and_the_end_an_error() {
+    let stop = Decision::Stop(Reason::Attempts);
+    let lines = "\n::endgroup::\n::warning title=retry::curl: attempt 3/3 failed: exit 7 after 1.20s\n::error title=retry::curl: giving up after 9.00s\n";
+    says(&["-a3", "curl"], Outcome::Exited(7), &stop, lines);
+}
+
+#[test]
+fn a_success_is_no_annotation() {
+    let success = Decision::Succeed(Success::Zero);
+    let lines = "\n::endgroup::\nretry: curl: succeeded on attempt 3/5 after 9.00s\n";
+    says(&["curl"], Outcome::Exited(0), &success, lines);
+}
+
+#[test]
+fn in_quiet_there_are_no_commands_either() {
+    says(
+        &["-q", "curl"],
+        Outcome::Exited(7),
+        &Decision::Stop(Reason::Attempts),
+        "",
+    );
+}
+
+#[test]
+fn a_name_cannot_forge_a_command() {
+    let stop = Decision::Stop(Reason::Attempts);
+    let job_name = "x\n::error::y%0A::set-env\r";
+    let job = job(&["-a3", job_name]);
+    let ended = Ended {
+        attempt: 3,
+        ending: &Outcome::Exited(7).into(),
+        took: Duration::ZERO,
+        total: Duration::ZERO,
+    };
+    let lines = Github::new(&job, String::new())
+        .lines(&Event::Ended(ended, &stop))
+        .expect("lines");
+    let commands = lines.lines().filter(|line| line.starts_with("::"));
+    let names: Vec<&str> = commands
+        .filter_map(|line| line.split([' ', ':']).nth(2))
+        .collect();
+    assert_eq!(names, ["endgroup", "warning", "error"], "{lines}");
+    assert!(!lines.contains("%0A") && !lines.contains('\r'), "{lines}");
+}

@@ -1,0 +1,50 @@
+//! Output that comes when its attempt is over: of background jobs, and what a reader has not taken.
+
+use rustix::event::PollFd;
+
+use super::tap::Tap;
+use crate::patterns::{Matched, Stream};
+
+/// How many jobs are heard at a time, at two descriptors each that writes to both streams.
+const MOST: usize = 64;
+
+/// The taps of attempts that are over, the oldest first.
+#[derive(Default)]
+pub(super) struct Late(Vec<Tap>);
+
+impl Late {
+    /// Hears further who still writes there.
+    pub(super) fn add(&mut self, tap: Tap) {
+        self.0.push(tap);
+        self.0.retain(|tap| !tap.is_closed());
+        let too_many = self.0.len().saturating_sub(MOST);
+        self.0.drain(..too_many);
+    }
+
+    /// Passes on what there is.
+    pub(super) fn carry(&mut self) {
+        for tap in &mut self.0 {
+            // For the attempt it is too late.
+            tap.carry(&mut Matched::default());
+        }
+        self.0.retain(|tap| !tap.is_closed());
+    }
+
+    /// Whether something that belongs to an attempt has still to go there, before what a later
+    /// attempt writes.
+    pub(super) fn owes(&self, stream: Stream) -> bool {
+        self.0
+            .iter()
+            .any(|tap| tap.stream() == stream && tap.owes())
+    }
+
+    /// Descriptors that are ready when there is something to carry.
+    pub(super) fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.0.iter().filter_map(Tap::watched)
+    }
+
+    /// Closes what they write to.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}

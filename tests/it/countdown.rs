@@ -1,0 +1,133 @@
+//! The countdown under the last line of a terminal.
+
+use crate::terminal::{INTERRUPT, SUSPEND, Terminal};
+
+/// What stands there, and what takes it away.
+const SHOWN: &str = "retry: next attempt in ";
+const GONE: &str = "\r\u{1b}[K";
+
+const SLOW: &str = "env TERM=xterm retry --base 1m --jitter none";
+
+/// What is left on the screen of what was printed: a line that was taken away is gone.
+fn left_on_screen(printed: &str) -> String {
+    let lines = printed.split('\n').map(|line| {
+        let last = line.rfind("\u{1b}[K").map_or(0, |at| at + "\u{1b}[K".len());
+        line[last..].to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn it_counts_the_seconds_and_is_gone_before_the_next_attempt() {
+    let mut terminal = Terminal::new();
+    terminal.enter("env TERM=xterm retry -a 2 --base 2100ms --jitter none -- sh -c 'echo run; exit 3'; echo rc=$?");
+    terminal.await_text("rc=");
+    let printed = terminal.printed();
+    for seconds in ["3s", "2s", "1s"] {
+        assert_eq!(
+            printed.matches(&format!("{SHOWN}{seconds}")).count(),
+            1,
+            "{printed:?}"
+        );
+    }
+    let left = left_on_screen(&printed);
+    assert!(!left.contains(SHOWN), "{left}");
+    assert!(
+        left.contains("next in 2.10s\nrun\n") && left.contains("rc=3"),
+        "{left}"
+    );
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_of_it() {
+    let mut terminal = Terminal::new();
+    terminal.enter(&format!("{SLOW} -- false"));
+    terminal
+        .await_text(SHOWN)
+        .type_keys(INTERRUPT)
+        .await_text("stopped by SIGINT");
+    let left = left_on_screen(&terminal.printed());
+    assert!(!left.contains(SHOWN), "{left}");
+    assert!(
+        left.contains("stopped by SIGINT after attempt 1/5"),
+        "{left}"
+    );
+}
+
+#[test]
+fn a_stop_leaves_nothing_of_it_and_it_is_back_when_we_go_on() {
+    let mut terminal = Terminal::new();
+    terminal.enter(&format!("{SLOW} -- false; echo rc=$?"));
+    terminal
+        .await_text(SHOWN)
+        .type_keys(SUSPEND)
+        .await_text("Stopped");
+    let printed = terminal.printed();
+    let stopped = printed.find("Stopped").expect("it was stopped");
+    let before = &printed[..stopped];
+    let (gone, shown) = (before.rfind(GONE.trim_start()), before.rfind(SHOWN));
+    assert!(gone > shown, "{printed:?}");
+    let times = printed.matches(SHOWN).count();
+    terminal.enter("fg").await_count(SHOWN, times + 1);
+    terminal.type_keys(INTERRUPT);
+    terminal.enter("echo al''l").await_text("all");
+    assert!(!left_on_screen(&terminal.printed()).contains(SHOWN));
+}
+
+#[test]
+fn a_stop_during_an_attempt_stops_as_ever_after_a_countdown() {
+    let mut terminal = Terminal::new();
+    let script = "[ $RETRY_ATTEMPT = 1 ] && exit 3; echo ready; sleep 30";
+    terminal.enter(&format!(
+        "env TERM=xterm retry -a 2 --base 1100ms --jitter none -- sh -c '{script}'; echo rc=$?"
+    ));
+    terminal
+        .await_text("ready")
+        .type_keys(SUSPEND)
+        .await_text("Stopped");
+    terminal
+        .enter("kill -CONT %1; kill %1; wait %1; echo en''ded")
+        .await_text("ended");
+}
+
+#[test]
+fn it_stands_nowhere_but_on_a_terminal_that_people_look_at() {
+    for surroundings in [
+        "TERM=dumb retry",
+        "TERM=xterm CI=true retry",
+        "TERM=xterm retry -q",
+        "TERM=xterm retry --log-format json",
+        "TERM=xterm retry --log-format github",
+    ] {
+        let mut terminal = Terminal::new();
+        terminal.enter(&format!(
+            "env {surroundings} -a 2 --base 1100ms --jitter none -- false; echo rc=$?"
+        ));
+        terminal.await_text("rc=");
+        let printed = terminal.printed();
+        assert!(
+            !printed.contains(SHOWN) && !printed.contains('\u{1b}'),
+            "{surroundings}: {printed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_window_that_is_too_narrow_has_none() {
+    let mut terminal = Terminal::new();
+    terminal.enter(
+        "stty cols 20; env TERM=xterm retry -a 2 --base 1100ms --jitter none -- false; echo rc=$?",
+    );
+    terminal.await_text("rc=");
+    assert!(!terminal.printed().contains(SHOWN));
+}
+
+#[test]
+fn a_job_in_the_background_does_not_write_it_over_what_is_in_front() {
+    let mut terminal = Terminal::new();
+    terminal.enter(
+        "env TERM=xterm retry -a 2 --base 1100ms --jitter none -- false & wait $!; echo rc=$?",
+    );
+    terminal.await_text("rc=");
+    assert!(!terminal.printed().contains(SHOWN));
+}

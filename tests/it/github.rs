@@ -1,0 +1,80 @@
+//! Groups and annotations for GitHub Actions.
+
+use crate::support::{FAST, Sandbox};
+
+#[test]
+fn each_attempt_is_a_group_and_only_a_failed_one_a_warning() {
+    let script = "retry $FAST -a 2 --log-format github -- failn 1 1 2>&1";
+    let done = Sandbox::new().bash(script).run();
+    let count = |command: &str| {
+        done.stdout
+            .lines()
+            .filter(|line| line.starts_with(command))
+            .count()
+    };
+    assert_eq!(
+        (count("::group::"), count("::endgroup::")),
+        (2, 2),
+        "{done:?}"
+    );
+    assert_eq!((count("::warning"), count("::error")), (1, 0), "{done:?}");
+}
+
+#[test]
+fn if_all_fail_the_end_is_an_error() {
+    let done = Sandbox::new()
+        .retry(&format!("{FAST} -a 2 --log-format github -- false"))
+        .run();
+    let count = |command: &str| {
+        done.stderr
+            .lines()
+            .filter(|line| line.starts_with(command))
+            .count()
+    };
+    assert_eq!(
+        (count("::group::"), count("::endgroup::")),
+        (2, 2),
+        "{done:?}"
+    );
+    assert_eq!((count("::warning"), count("::error")), (2, 1), "{done:?}");
+    done.exits(1);
+}
+
+#[test]
+fn a_line_that_the_command_has_not_ended_hides_no_command_of_ours() {
+    let done = Sandbox::new()
+        .retry_sh(
+            &format!("{FAST} -a 2 --log-format github"),
+            "printf half >&2; exit 1",
+        )
+        .run();
+    assert!(
+        done.stderr
+            .lines()
+            .filter(|line| *line == "::endgroup::")
+            .count()
+            == 2,
+        "{done:?}"
+    );
+}
+
+#[test]
+fn a_program_that_cannot_be_run_is_an_error_and_a_signal_too() {
+    let sandbox = Sandbox::new();
+    let done = sandbox.retry("--log-format github -- nosuchprogram").run();
+    assert!(
+        done.stderr
+            .contains("\n::error title=retry::nosuchprogram: cannot run: not found"),
+        "{done:?}"
+    );
+    let mut running = sandbox
+        .retry("--log-format github --base 1m --jitter none -- false")
+        .spawn();
+    running.await_stderr("::warning").signal(libc::SIGTERM);
+    let done = running.wait();
+    assert!(
+        done.stderr
+            .contains("\n::error title=retry::false: stopped by SIGTERM"),
+        "{done:?}"
+    );
+}

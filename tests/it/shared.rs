@@ -1,0 +1,209 @@
+//! A budget of retries for many runs.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::time::Duration;
+
+use crate::support::{AT_ONCE, FAST, Sandbox, let_pass, rounds};
+
+#[test]
+fn first_attempts_cost_nothing() {
+    let script = "for i in 1 2 3 4; do retry $FAST -a 1 --shared bud --budget 3 -- false; done
+        retry $FAST -a 2 --shared bud --budget 3 -- failn 1 1 >/dev/null 2>&1; echo $?";
+    Sandbox::new().bash(script).run().stdout_is("0\n");
+}
+
+#[test]
+fn a_spent_budget_ends_the_run_with_the_last_status_and_says_so() {
+    let sandbox = Sandbox::new();
+    let done = sandbox
+        .retry_sh(
+            &format!("{FAST} -a 9 --shared bud --budget 2"),
+            "echo x; exit 4",
+        )
+        .run();
+    done.exits(4).stdout_is("x\nx\nx\n");
+    assert!(
+        done.stderr.contains("giving up") && done.stderr.contains(": budget: "),
+        "{done:?}"
+    );
+    // The next run has none left, a larger one has, and an empty one never.
+    let again = |budget| {
+        let options = format!("{FAST} -a 9 --shared bud --budget {budget}");
+        sandbox
+            .retry_sh(&options, "echo x; exit 4")
+            .run()
+            .stdout
+            .lines()
+            .count()
+    };
+    assert_eq!((again(2), again(3), again(0)), (1, 2, 1));
+}
+
+#[test]
+fn successes_give_back() {
+    let script = "retry -q $FAST -a 9 --shared bud --budget 1 -- false
+        for i in 1 2 3 4 5 6 7 8 9 10; do retry --shared bud --budget 1 -- true; done
+        retry -q $FAST -a 9 --shared bud --budget 1 -- sh -c 'echo x; exit 1'";
+    Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+}
+
+#[test]
+fn time_gives_back() {
+    let script = "B='--shared bud --budget 1 --budget-refill 1/1s'
+        retry -q $FAST -a 9 $B -- false
+        retry -q --base 1100ms --jitter none -a 2 -- false
+        retry -q $FAST -a 9 $B -- sh -c 'echo x; exit 1'";
+    Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+}
+
+#[test]
+fn many_processes_at_once_spend_exactly_what_there_is() {
+    let sandbox = Sandbox::new();
+    let draws = 200 * rounds();
+    // 64 processes that want all of it, twice as much as there is.
+    let budget = 32 * draws;
+    let script = format!(
+        "seq 64 | xargs -P64 -I{{}} sh -c 'retry -q --base 0 -a {} --shared bud --budget {budget} -- sh -c \"echo >>runs{{}}; exit 1\" || :'
+        cat runs* | wc -l; cat bud",
+        draws + 1
+    );
+    let done = sandbox.bash(&script).run();
+    let runs: u64 = done
+        .stdout
+        .lines()
+        .next()
+        .and_then(|line| line.trim().parse().ok())
+        .expect("a number");
+    assert_eq!(runs, 64 + budget, "{done:?}");
+    assert!(
+        done.stdout
+            .contains(&format!("spent {:020}", budget * 1000)),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn a_holder_that_is_killed_leaves_it_usable() {
+    let sandbox = Sandbox::new();
+    let script = "for i in $(seq 60); do
+            retry -q --base 0 -a inf --shared bud --budget 4000000000 -- true_is_not & p=$!
+            retry -q --base 0 -a inf --shared bud --budget 4000000000 -- false & q=$!
+            perl -e 'select undef, undef, undef, rand 0.02'; kill -9 $q; wait $p $q 2>/dev/null
+        done; retry -v $FAST -a 2 --shared bud --budget 4000000000 -- false; wc -c <bud";
+    let done = sandbox.bash(script).run();
+    assert!(!done.stderr.contains("--shared"), "{done:?}");
+    let text = sandbox.text("bud");
+    assert_eq!(done.stdout.trim(), text.len().to_string());
+    assert!(
+        text.starts_with("retry budget, version 1\nspent "),
+        "{text}"
+    );
+}
+
+#[test]
+fn nobody_else_can_read_or_write_it() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .bash("umask 0; retry $FAST -a 2 --shared bud -- false")
+        .run()
+        .exits(1);
+    assert_eq!(
+        fs::metadata(sandbox.path("bud")).expect("a file").mode() & 0o7777,
+        0o600
+    );
+}
+
+/// What cannot be used is said once, and retries go on without a budget.
+#[track_caller]
+fn is_unusable(sandbox: &Sandbox, path: &str, why: &str) {
+    let done = sandbox
+        .retry(&format!("{FAST} -a 4 --shared {path} --budget 1 -- false"))
+        .run();
+    done.exits(1);
+    assert_eq!(done.failures(), 4, "{done:?}");
+    assert_eq!(done.stderr.matches("--shared").count(), 1, "{done:?}");
+    assert!(done.stderr.contains(why), "{done:?}");
+}
+
+#[test]
+fn what_is_not_ours_is_left_as_it_is() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("foreign"), "precious").expect("a file");
+    is_unusable(&sandbox, "foreign", "not a file of ours");
+    assert_eq!(sandbox.text("foreign"), "precious");
+    fs::write(sandbox.path("empty"), "").expect("a file");
+    symlink("empty", sandbox.path("link")).expect("a link");
+    is_unusable(&sandbox, "link", "it is a link");
+    assert_eq!(sandbox.text("empty"), "");
+    fs::set_permissions(sandbox.path("empty"), fs::Permissions::from_mode(0o666)).expect("ours");
+    is_unusable(&sandbox, "empty", "others may write to it");
+    is_unusable(&sandbox, ".", "is a directory");
+    is_unusable(&sandbox, "no/such", "no such file");
+    sandbox.bash("mkfifo pipe").run().exits(0);
+    is_unusable(&sandbox, "pipe", "no regular file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_takes_the_budget_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let script = "ulimit -f 0; retry $FAST -a 3 --shared bud --budget 1 -- false 2>&1 | cat";
+    let done = sandbox.bash(script).run();
+    assert_eq!(done.stdout.matches("attempt").count(), 3, "{done:?}");
+    assert_eq!(done.stdout.matches("--shared").count(), 1, "{done:?}");
+}
+
+#[test]
+fn a_damaged_file_of_ours_begins_anew() {
+    let sandbox = Sandbox::new();
+    for torn in [
+        "retry budget, version 1\n",
+        "retry budget, version 1\nspent 7\nrefilled",
+        "retry budget, version 1\nspent 99999999999999999999\nrefilled 00000000000000000000\nmore\n",
+    ] {
+        fs::write(sandbox.path("bud"), torn).expect("a file");
+        let done = sandbox
+            .retry(&format!("{FAST} -a 4 --shared bud --budget 1 -- false"))
+            .run();
+        assert_eq!(done.failures(), 2, "{torn}: {done:?}");
+        assert_eq!(
+            done.stderr.matches("was damaged").count(),
+            1,
+            "{torn}: {done:?}"
+        );
+        let spent = sandbox.text("bud");
+        assert!(
+            spent.contains("spent 00000000000000001000\n") && spent.lines().count() == 3,
+            "{spent}"
+        );
+    }
+}
+
+#[test]
+fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("retry --shared bud -- true").run().exits(0);
+    let mut holder = sandbox
+        .bash("exec 9<>bud; flock 9; echo held; read -r line")
+        .stdin(std::process::Stdio::piped())
+        .spawn();
+    holder.await_stdout("held");
+    let done = sandbox
+        .retry(&format!("{FAST} -a 2 --shared bud -- false"))
+        .run();
+    done.exits(1)
+        .took_at_least(Duration::from_secs(1))
+        .took_less_than(AT_ONCE);
+    assert!(done.stderr.contains("does not let go"), "{done:?}");
+    let mut running = sandbox
+        .retry_sh("--base 1m --shared bud", "echo ready; exit 1")
+        .spawn();
+    running.await_stdout("ready");
+    // Long enough for it to end and to ask for the lock, which is held.
+    let_pass("0.3");
+    running.signal(libc::SIGTERM);
+    running.wait().dies_of(libc::SIGTERM);
+    holder.close_stdin();
+    holder.wait();
+}
