@@ -22,6 +22,7 @@
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
 //! engine   attempts until the policy says stop; `trait World` is all it needs from outside
 //! rehearsal  a world of virtual time
+//! plan     what a job would do, from rehearsals
 //! ── the outside ───────────────────────────────────────────────────────────────────────
 //! shared   the bucket in a locked file
 //! stream   what flows in and out of the command: replayed, looked at, held back
@@ -39,8 +40,8 @@
 //!   in as a `Duration` since the start, chance as a number in [0, 1).
 //! * Nothing but `os` signals, waits for or reaps a process, and it never signals one that it has
 //!   reaped.
-//! * Nothing of ours goes to stdout but what `--help` and `--version` print, and no line that
-//!   cannot be written changes an exit status.
+//! * Nothing of ours goes to stdout but what `--help`, `--version` and `--plan` print, and no line
+//!   that cannot be written changes an exit status.
 
 mod backoff;
 mod bucket;
@@ -54,8 +55,8 @@ mod numbers;
 mod os;
 mod patterns;
 mod plain;
+mod plan;
 mod policy;
-#[cfg(test)]
 mod rehearsal;
 mod report;
 mod retry_after;
@@ -94,7 +95,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let done = match cli::parse(args, &surroundings) {
         Ok(Request::Run(job)) => execute(&job, begun),
-        Ok(Request::Plan(..)) => show("not yet"),
+        Ok(Request::Plan(job, clients)) => foretell(&job, clients),
         Ok(Request::Show(text)) => show(&text),
         Err(sentence) => Err(sentence),
     };
@@ -144,6 +145,39 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
         }
     };
     engine::run(&job.policy, &mut world, &mut draw, &mut emit)
+}
+
+/// Shows what the job would do.
+fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
+    // A seed that nobody has chosen is easier to type if it is short.
+    let seed = job
+        .seed
+        .map_or_else(|| entropy().map(|bits| bits >> 44), Ok)?;
+    let draws = |client| draws(seed, client);
+    show(&plan::shown(job, clients, seed, &draws))
+}
+
+/// What one client of many draws; a run with this seed is client 0.
+fn draws(seed: u64, client: u32) -> impl FnMut() -> f64 {
+    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed_of(client, seed));
+    move || unit(generator.next_u64())
+}
+
+/// The seed of one client of many: the run's own for client 0, and for the others one that a strong
+/// mixer makes of both numbers. Neighbours must not be a constant apart, or `SplitMix64` would give
+/// their generators the same words, shifted.
+fn seed_of(client: u32, seed: u64) -> u64 {
+    match client {
+        0 => seed,
+        client => mixed(mixed(seed) ^ u64::from(client)),
+    }
+}
+
+/// Pelle Evensen's moremur: a bijection that makes random numbers of a counter.
+fn mixed(mut x: u64) -> u64 {
+    x = (x ^ (x >> 27)).wrapping_mul(0x3c79_ac49_2ba7_b653);
+    x = (x ^ (x >> 33)).wrapping_mul(0x1c69_b3f7_4ac4_ae35);
+    x ^ (x >> 27)
 }
 
 /// Prints on stdout what was asked for.

@@ -38,6 +38,7 @@ impl Rehearsal {
     }
 
     /// The same, with a fatal signal that arrives at a time.
+    #[cfg(test)]
     pub(crate) fn interrupted(mut self, at: Duration, signal: Signal) -> Self {
         self.interruption = Some((at, signal));
         self

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use super::inbox::{self, Arrival};
 use super::reap::reap_orphans;
-use super::{Machine, sys, terminal};
+use super::sys::{self, Hooked};
+use super::{Machine, terminal};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::signal::Signal;
@@ -53,7 +54,7 @@ impl Machine<'_> {
             let mut wake = left;
             if counts_down {
                 // A stop has put it back.
-                self.inbox.hear_stops();
+                Hooked::unless_ignored(Signal::TSTP)?;
                 if terminal::is_in_front() {
                     emit(&Event::Waiting(left));
                 }

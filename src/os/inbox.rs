@@ -23,7 +23,6 @@ pub(super) struct Arrival {
 /// The queue, and what was true of signals before there was one.
 pub(super) struct Inbox {
     reader: OwnedFd,
-    writer: &'static OwnedFd,
     hooked: Vec<Hooked>,
     mask_at_start: Mask,
 }
@@ -80,21 +79,16 @@ impl Inbox {
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
         // A signal between the handler's installation and what it is to do would be lost.
         let mask_at_start = sys::hold_signals();
-        let hooked = hook_all(writer);
+        sys::write_to(writer);
+        let hooked = hook_all();
         sys::release_signals(&mask_at_start);
         sys::unblock(Signal::CHLD);
         sys::unblock(Signal::CONT);
         Ok(Self {
             reader,
-            writer,
             hooked: hooked?,
             mask_at_start,
         })
-    }
-
-    /// Has ^Z arrive here, too, until [`sys::obey_stops`].
-    pub(super) fn hear_stops(&self) {
-        sys::hear_stops(self.writer);
     }
 
     /// The signals that are not treated as they were at the start.
@@ -148,9 +142,9 @@ impl Inbox {
     }
 }
 
-/// Installs a handler for every signal that we hear.
-fn hook_all(writer: &'static OwnedFd) -> io::Result<Vec<Hooked>> {
-    let mut hooked = Vec::new();
+/// Hears every signal that we hear.
+fn hook_all() -> io::Result<Vec<Hooked>> {
+    let mut hooked = Vec::with_capacity(64);
     let fatal = FATAL
         .iter()
         .filter_map(|number| Signal::from_number(*number));
@@ -158,17 +152,12 @@ fn hook_all(writer: &'static OwnedFd) -> io::Result<Vec<Hooked>> {
         .chain([Signal::USR1, Signal::USR2])
         .chain(Signal::all_real_time())
     {
-        let before = Hooked::before(signal);
-        if !before.was_ignored {
-            sys::hook(signal, writer)?;
-            hooked.push(before);
-        }
+        hooked.extend(Hooked::unless_ignored(signal)?);
     }
     // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
     // it, as if the time stopped had not passed.
     for signal in [Signal::CONT, Signal::CHLD] {
-        hooked.push(Hooked::before(signal));
-        sys::hook(signal, writer)?;
+        hooked.push(Hooked::always(signal)?);
     }
     // Rust's runtime hears the first two for its own ends. A line that is too much for a limit on
     // the size of files is lost, and we go on.

@@ -77,10 +77,11 @@ pub(super) fn deadline(
 ) -> String {
     let deadline = policy.deadline.unwrap_or(Duration::MAX);
     let (delay, reserve) = (Shown(delay), policy.reserve);
-    if total >= deadline {
+    let left = deadline.saturating_sub(total);
+    if left.is_zero() {
         return format!("the deadline of {} is over", Shown(deadline));
     }
-    let left = Shown(deadline - total);
+    let left = Shown(left);
     let deadline = Shown(deadline);
     let asked = server_wait.map_or_else(String::new, |wait| {
         format!("retry-after: the server asks for {}, and ", Shown(wait))

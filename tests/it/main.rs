@@ -17,6 +17,7 @@ mod limits;
 mod once;
 mod output;
 mod passing;
+mod plan;
 mod policy;
 mod replay;
 mod server;

@@ -60,6 +60,10 @@ pub(in crate::cli) struct ReportOptions {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Policy")]
+#[expect(
+    clippy::doc_markdown,
+    reason = "what is read on a terminal has no backticks"
+)]
 pub(in crate::cli) struct PolicyOptions {
     /// Read options from FILE; the command line wins
     ///

@@ -6,13 +6,13 @@
     reason = "the calls of these files have no safe form in std or rustix"
 )]
 
+mod handler;
 mod origin;
 mod start;
-mod stops;
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::ptr;
 
 use rustix::process::Pid;
@@ -21,13 +21,10 @@ use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
 use crate::stream::Ends;
 
+pub(super) use handler::{Hooked, RECORD, obey_stops, stop, write_to};
 use origin::{close_what_was_closed, sigpipe_was_ignored};
 pub(super) use origin::{environment, output_was_closed};
 pub(super) use start::{Recipe, Started, start};
-pub(super) use stops::{hear_stops, obey_stops, stop};
-
-/// The bytes that a handler writes for a signal: its number, and whether the kernel made it.
-pub(super) const RECORD: usize = 2;
 
 /// Whether this signal is ignored.
 pub(super) fn is_ignored(signal: Signal) -> bool {
@@ -39,31 +36,6 @@ pub(super) fn is_ignored(signal: Signal) -> bool {
         action.assume_init()
     };
     action.sa_sigaction == libc::SIG_IGN
-}
-
-/// Has every arrival of this signal written to the pipe as a record.
-pub(super) fn hook(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
-    let number = u8::try_from(signal.number()).unwrap_or(0);
-    let tell = move |info: &libc::siginfo_t| {
-        let record: [u8; RECORD] = [number, u8::from(is_from_kernel(info))];
-        // A pipe that is full holds thousands of signals that we have not been let hear.
-        let _ = rustix::io::write(pipe.as_fd(), &record);
-    };
-    // SAFETY: the action only makes a write(2), which a handler may; the registry keeps errno.
-    unsafe { signal_hook_registry::register_sigaction(signal.number(), tell) }?;
-    Ok(())
-}
-
-/// Whether the kernel made a signal by itself. The sender's pid does not tell on Linux: it is 0 for
-/// a sender in another pid namespace, such as `docker stop`.
-#[cfg(target_os = "linux")]
-fn is_from_kernel(info: &libc::siginfo_t) -> bool {
-    info.si_code == libc::SI_KERNEL
-}
-#[cfg(not(target_os = "linux"))]
-fn is_from_kernel(info: &libc::siginfo_t) -> bool {
-    // SAFETY: the member is there for every signal on these systems.
-    unsafe { info.si_pid() == 0 }
 }
 
 /// A set of blocked signals.
@@ -143,33 +115,6 @@ pub(super) fn hold_signals() -> Mask {
 /// Lets signals through again.
 pub(super) fn release_signals(held: &Mask) {
     change_mask(libc::SIG_SETMASK, held);
-}
-
-/// A signal that this process treats in a way of its own.
-#[derive(Clone, Copy)]
-pub(super) struct Hooked {
-    pub(super) signal: Signal,
-    /// It was ignored when we were started, so the command is to ignore it.
-    pub(super) was_ignored: bool,
-}
-
-impl Hooked {
-    /// Notes how a signal is treated, before we change that.
-    pub(super) fn before(signal: Signal) -> Self {
-        Self {
-            signal,
-            was_ignored: is_ignored(signal),
-        }
-    }
-
-    /// Puts back what was before us.
-    fn restore(self) {
-        if self.was_ignored {
-            ignore(self.signal);
-        } else {
-            reset(self.signal);
-        }
-    }
 }
 
 /// Gives a signal its default action.

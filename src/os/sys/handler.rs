@@ -1,0 +1,135 @@
+//! The one handler of signals: it writes what arrives into a pipe.
+//!
+//! signal-hook's registry would do the same, but copies its table for each signal, and there are
+//! fifty: half of all instructions of a run of `true`.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use rustix::process::getpid;
+
+use super::{ignore, is_ignored, kill, reset};
+use crate::signal::Signal;
+
+/// The bytes that the handler writes for a signal: its number, and whether the kernel made it.
+pub(in crate::os) const RECORD: usize = 2;
+
+/// The pipe that the handler writes to.
+static PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// Has the handler write to this pipe, which is never closed.
+pub(in crate::os) fn write_to(pipe: &'static OwnedFd) {
+    PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
+}
+
+extern "C" fn tell(number: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    // SAFETY: the system gives a pointer to what it says of the signal, or none.
+    let is_from_kernel = unsafe { info.as_ref() }.is_some_and(is_from_kernel);
+    let number = u8::try_from(number).unwrap_or(0);
+    let record: [u8; RECORD] = [number, u8::from(is_from_kernel)];
+    // SAFETY: the pipe is never closed.
+    let pipe = unsafe { BorrowedFd::borrow_raw(PIPE.load(Ordering::Relaxed)) };
+    // A pipe that is full holds thousands of signals that we have not been let hear. Only then is
+    // errno touched, if at all.
+    let _ = rustix::io::write(pipe, &record);
+}
+
+/// Whether the kernel made a signal by itself. The sender's pid does not tell on Linux: it is 0 for
+/// a sender in another pid namespace, such as `docker stop`.
+#[cfg(target_os = "linux")]
+fn is_from_kernel(info: &libc::siginfo_t) -> bool {
+    info.si_code == libc::SI_KERNEL
+}
+#[cfg(not(target_os = "linux"))]
+fn is_from_kernel(info: &libc::siginfo_t) -> bool {
+    // SAFETY: the member is there for every signal on these systems.
+    unsafe { info.si_pid() == 0 }
+}
+
+/// A signal that this process treats in a way of its own.
+#[derive(Clone, Copy)]
+pub(in crate::os) struct Hooked {
+    pub(in crate::os) signal: Signal,
+    /// It was ignored when we were started, so the command is to ignore it.
+    was_ignored: bool,
+}
+
+impl Hooked {
+    /// Hears this signal, unless it was ignored when we were started: then it stays so.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    pub(in crate::os) fn unless_ignored(signal: Signal) -> io::Result<Option<Self>> {
+        let old = set(signal)?;
+        if old.sa_sigaction == libc::SIG_IGN {
+            ignore(signal);
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            signal,
+            was_ignored: false,
+        }))
+    }
+
+    /// Hears this signal in any case.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    pub(in crate::os) fn always(signal: Signal) -> io::Result<Self> {
+        let old = set(signal)?;
+        Ok(Self {
+            signal,
+            was_ignored: old.sa_sigaction == libc::SIG_IGN,
+        })
+    }
+
+    /// Notes how a signal is treated that Rust's runtime hears.
+    pub(in crate::os) fn before(signal: Signal) -> Self {
+        Self {
+            signal,
+            was_ignored: is_ignored(signal),
+        }
+    }
+
+    /// Puts back what was before us.
+    pub(super) fn restore(self) {
+        if self.was_ignored {
+            ignore(self.signal);
+        } else {
+            reset(self.signal);
+        }
+    }
+}
+
+/// Installs the handler, and returns what was there.
+fn set(signal: Signal) -> io::Result<libc::sigaction> {
+    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: zeroes are a valid action, which blocks nothing; the handler is of the type that goes
+    // with its flags, and calls nothing that a handler may not; the old action is written to memory
+    // of its type.
+    unsafe {
+        let mut new = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        new.sa_sigaction = tell as *const () as libc::sighandler_t;
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_NOCLDSTOP;
+        match libc::sigaction(signal.number(), ptr::from_ref(&new), old.as_mut_ptr()) {
+            0 => Ok(old.assume_init()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Has ^Z stop us again, after it was heard.
+pub(in crate::os) fn obey_stops() {
+    if !is_ignored(Signal::TSTP) {
+        reset(Signal::TSTP);
+    }
+}
+
+/// Stops here, as ^Z would have, until we are told to go on.
+pub(in crate::os) fn stop() {
+    obey_stops();
+    let _ = kill(getpid().as_raw_nonzero().get(), Signal::TSTP);
+}

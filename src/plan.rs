@@ -1,0 +1,177 @@
+//! What a job would do, without running anything: the table, the totals, one sample, the herd.
+//!
+//! All of it comes from the loop itself, in virtual time, with a command that always fails at once.
+//! So it cannot disagree with a run; where a run would take too long even so, because it makes more
+//! attempts than can be walked, its delays are followed by how they go on.
+
+mod bounds;
+mod chart;
+#[cfg(test)]
+mod contention;
+mod herd;
+mod json;
+mod path;
+mod rows;
+mod tail;
+mod text;
+mod words;
+
+use std::time::Duration;
+
+use crate::backoff::Jitter;
+use crate::job::{Format, Job};
+use crate::policy::Policy;
+use crate::units::nanos;
+use bounds::{LastAttempts, attempts, cap_takes_over, last_retry};
+use herd::Herd;
+use path::{LONGEST, MEAN, Path, SHORTEST, rehearsed, walk};
+use rows::{Row, Table};
+
+/// How many retries have a row of their own, and how many delays a sample shows.
+const MOST_ROWS: u64 = 20;
+
+/// The plan for a job, in the format that the job asks for, with the herd that so many clients make.
+/// `draws` gives each client its own draws in [0, 1): the same for the same client, and for client 0
+/// those of a run with this seed.
+pub(crate) fn shown<D: FnMut() -> f64>(
+    job: &Job,
+    clients: Option<u32>,
+    seed: u64,
+    draws: &impl Fn(u32) -> D,
+) -> String {
+    let plan = Plan::new(&job.policy, clients, seed, draws);
+    match job.format {
+        Format::Json => json::of(job, &plan),
+        Format::Text | Format::Github => text::of(job, &plan),
+    }
+}
+
+/// All that there is to say about a schedule. Times are in nanoseconds where they are sums.
+#[derive(Debug)]
+struct Plan {
+    /// How many retries there may be; no number means no limit.
+    retries: Option<u64>,
+    rows: Vec<Row>,
+    /// All that have no row of their own.
+    rest: Option<Row>,
+    /// The sum of the mean delays, as far as the deadline allows them; none is without bound.
+    expected: Option<u128>,
+    /// Whether means of several delays are only nearly right.
+    is_rough: bool,
+    /// The most that a run can take if attempts take no time.
+    worst: Option<u128>,
+    /// The most that it can take if each takes its time limit, if there is one.
+    worst_with_timeout: Option<u128>,
+    /// The retry at which the cap takes over, if it ever does.
+    cap_from: Option<u64>,
+    last: Option<LastAttempts>,
+    sample: Sample,
+    herd: Option<Herd>,
+}
+
+/// One schedule as it may be.
+#[derive(Debug)]
+struct Sample {
+    seed: u64,
+    delays: Vec<Duration>,
+    /// Whether there are more.
+    goes_on: bool,
+}
+
+impl Plan {
+    fn new<D: FnMut() -> f64>(
+        policy: &Policy,
+        clients: Option<u32>,
+        seed: u64,
+        draws: &impl Fn(u32) -> D,
+    ) -> Self {
+        let retries = path::retries(policy.attempts);
+        let free = Policy {
+            deadline: None,
+            ..rehearsed(policy, u64::MAX)
+        };
+        let [best, mean, worst] = [SHORTEST, MEAN, LONGEST].map(|u| Path::new(&free, retries, u));
+        let timeout = policy.timeout.map(nanos);
+        let with_timeouts = |attempts: u64, retries: u64| {
+            let attempts = u128::from(attempts).saturating_mul(timeout.unwrap_or(0));
+            worst.total(retries).saturating_add(attempts)
+        };
+        let last = |path: &Path| last_retry(policy, retries, |retry| path.total(retry));
+        let (last_at_best, last_at_mean, last_at_worst) = (last(&best), last(&mean), last(&worst));
+        let last_attempts = policy.deadline.map(|_| LastAttempts {
+            at_worst: attempts(last_at_worst),
+            at_best: attempts(last_at_best),
+            with_timeouts: attempts(last_retry(policy, retries, |retry| {
+                with_timeouts(retry, retry)
+            })),
+        });
+        let available = policy
+            .deadline
+            .map(|all| all.saturating_sub(policy.reserve));
+        let far_on = retries.unwrap_or(u64::MAX);
+        // If every run makes the same number of retries, none is longer than that with the longest
+        // delays. If not, one with shorter delays may make one more and end later.
+        let is_even = last_at_best == last_at_worst;
+        let most = if is_even { last_at_worst } else { retries };
+        let total = most.map(|retries| worst.total(retries));
+        let total_with_timeouts =
+            retries.map(|retries| with_timeouts(retries.saturating_add(1), retries));
+        let table = Table {
+            policy,
+            retries,
+            mean: &mean,
+            worst: &worst,
+            cap_from: cap_takes_over(&policy.backoff).filter(|retry| *retry <= far_on),
+            last: last_attempts,
+        };
+        Self {
+            retries,
+            rows: table.rows(),
+            rest: table.rest(),
+            expected: bounded(last_at_mean.map(|retries| mean.total(retries)), available),
+            is_rough: policy.backoff.jitter == Jitter::Decorrelated
+                || !is_even
+                || mean.is_rough(far_on),
+            worst: bounded(total, available),
+            worst_with_timeout: timeout.and_then(|_| bounded(total_with_timeouts, policy.deadline)),
+            cap_from: table.cap_from,
+            last: last_attempts,
+            sample: Sample::new(policy, seed, &mut draws(0)),
+            herd: clients.map(|clients| {
+                let most = match last_attempts {
+                    Some(last) => last.at_best,
+                    None => attempts(retries),
+                };
+                Herd::new(policy, clients, most, draws)
+            }),
+        }
+    }
+}
+
+/// A time, if it has a bound, and no more than a limit, if there is one.
+fn bounded(total: Option<u128>, limit: Option<Duration>) -> Option<u128> {
+    match (total, limit.map(nanos)) {
+        (Some(total), Some(limit)) => Some(total.min(limit)),
+        (total, limit) => total.or(limit),
+    }
+}
+
+impl Sample {
+    fn new(policy: &Policy, seed: u64, draw: &mut dyn FnMut() -> f64) -> Self {
+        let mut delays = Vec::new();
+        walk(&rehearsed(policy, MOST_ROWS + 1), draw, &mut |leg, _| {
+            delays.push(leg.delay);
+        });
+        let most = usize::try_from(MOST_ROWS).unwrap_or(usize::MAX);
+        let goes_on = delays.len() > most;
+        delays.truncate(most);
+        Self {
+            seed,
+            delays,
+            goes_on,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

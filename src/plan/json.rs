@@ -1,0 +1,214 @@
+//! A plan for programs: one object, with times in whole milliseconds.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::bounds::LastAttempts;
+use super::rows::{Allowed, Row};
+use super::words::{curve_name, factor_number, jitter_name};
+use super::{Plan, herd};
+use crate::backoff::Curve;
+use crate::job::Job;
+use crate::units::nanos;
+
+/// The version of the object, raised when a field changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// The whole plan, with a line end.
+pub(super) fn of(job: &Job, plan: &Plan) -> String {
+    let json = serde_json::to_string(&Object::new(job, plan));
+    // Strings and numbers can always be written.
+    json.unwrap_or_default() + "\n"
+}
+
+#[derive(Serialize)]
+struct Object {
+    schema: u32,
+    max_attempts: Option<u64>,
+    max_retries: Option<u64>,
+    backoff: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<f64>,
+    base_ms: u64,
+    cap_ms: u64,
+    jitter: String,
+    retries: Vec<Retry>,
+    rest: Option<Rest>,
+    expected_ms: Option<u64>,
+    expected_is_approximate: bool,
+    worst_ms: Option<u64>,
+    worst_with_timeout_ms: Option<u64>,
+    cap_from_retry: Option<u64>,
+    last_attempt_by_deadline: Option<Last>,
+    shared_budget: Option<u32>,
+    herd: Option<Herd>,
+    sample: Sample,
+}
+
+#[derive(Serialize)]
+struct Retry {
+    retry: u64,
+    #[serde(flatten)]
+    delay: Delay,
+}
+
+#[derive(Serialize)]
+struct Rest {
+    from_retry: u64,
+    to_retry: Option<u64>,
+    #[serde(flatten)]
+    delay: Delay,
+}
+
+#[derive(Serialize)]
+struct Delay {
+    ceiling_ms: u64,
+    from_ms: u64,
+    to_ms: u64,
+    mean_ms: u64,
+    worst_total_ms: Option<u64>,
+    capped: bool,
+    within_deadline: &'static str,
+}
+
+#[derive(Serialize)]
+struct Last {
+    at_worst: Option<u64>,
+    at_best: Option<u64>,
+    with_timeouts: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Sample {
+    seed: u64,
+    delays_ms: Vec<u64>,
+    goes_on: bool,
+}
+
+#[derive(Serialize)]
+struct Herd {
+    clients: u32,
+    first_retries: Option<u64>,
+    bar_ms: u64,
+    bars: Vec<Bar>,
+    busiest_10ms: u64,
+    busiest_10ms_without_jitter: u64,
+    most_attempts: Option<u128>,
+}
+
+#[derive(Serialize)]
+struct Bar {
+    from_ms: u64,
+    retries: u64,
+}
+
+impl Object {
+    fn new(job: &Job, plan: &Plan) -> Self {
+        let backoff = &job.policy.backoff;
+        Self {
+            schema: SCHEMA,
+            max_attempts: super::attempts(plan.retries),
+            max_retries: plan.retries,
+            backoff: curve_name(backoff.curve),
+            factor: match backoff.curve {
+                Curve::Exponential(factor) => Some(factor_number(factor)),
+                Curve::Linear | Curve::Constant => None,
+            },
+            base_ms: millis(backoff.base),
+            cap_ms: millis(backoff.cap),
+            jitter: jitter_name(backoff.jitter),
+            retries: plan.rows.iter().map(Retry::from).collect(),
+            rest: plan.rest.as_ref().map(Rest::from),
+            expected_ms: plan.expected.map(rounded),
+            expected_is_approximate: plan.is_rough,
+            worst_ms: plan.worst.map(rounded),
+            worst_with_timeout_ms: plan.worst_with_timeout.map(rounded),
+            cap_from_retry: plan.cap_from,
+            last_attempt_by_deadline: plan.last.as_ref().map(Last::from),
+            shared_budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),
+            herd: plan.herd.as_ref().map(Herd::from),
+            sample: Sample {
+                seed: plan.sample.seed,
+                delays_ms: plan.sample.delays.iter().copied().map(millis).collect(),
+                goes_on: plan.sample.goes_on,
+            },
+        }
+    }
+}
+
+impl From<&Row> for Delay {
+    fn from(row: &Row) -> Self {
+        Self {
+            ceiling_ms: millis(row.ceiling),
+            from_ms: millis(row.from),
+            to_ms: millis(row.to),
+            mean_ms: millis(row.mean),
+            worst_total_ms: row.worst_total.map(rounded),
+            capped: row.is_capped,
+            within_deadline: match row.allowed {
+                Allowed::Always => "always",
+                Allowed::Perhaps => "perhaps",
+                Allowed::Never => "never",
+            },
+        }
+    }
+}
+
+impl From<&Row> for Retry {
+    fn from(row: &Row) -> Self {
+        Self {
+            retry: row.retry,
+            delay: row.into(),
+        }
+    }
+}
+
+impl From<&Row> for Rest {
+    fn from(row: &Row) -> Self {
+        Self {
+            from_retry: row.retry,
+            to_retry: row.until,
+            delay: row.into(),
+        }
+    }
+}
+
+impl From<&LastAttempts> for Last {
+    fn from(last: &LastAttempts) -> Self {
+        Self {
+            at_worst: last.at_worst,
+            at_best: last.at_best,
+            with_timeouts: last.with_timeouts,
+        }
+    }
+}
+
+impl From<&herd::Herd> for Herd {
+    fn from(herd: &herd::Herd) -> Self {
+        let bars = herd.bars.iter().map(|bar| Bar {
+            from_ms: millis(bar.from),
+            retries: bar.retries,
+        });
+        Self {
+            clients: herd.clients,
+            first_retries: herd.first_retries,
+            bar_ms: millis(herd.width),
+            bars: bars.collect(),
+            busiest_10ms: herd.busiest,
+            busiest_10ms_without_jitter: herd.busiest_without_jitter,
+            most_attempts: herd.most_attempts,
+        }
+    }
+}
+
+/// Whole milliseconds, rounded half up; what is too large saturates.
+fn rounded(nanos: u128) -> u64 {
+    const NANOS_PER_MILLI: u128 = 1_000_000;
+    let millis = nanos.saturating_add(NANOS_PER_MILLI / 2) / NANOS_PER_MILLI;
+    u64::try_from(millis).unwrap_or(u64::MAX)
+}
+
+fn millis(time: Duration) -> u64 {
+    rounded(nanos(time))
+}

@@ -1,0 +1,156 @@
+//! The delays of one run whose attempts all fail and take no time, however many there are.
+
+use std::time::Duration;
+
+use super::tail::{Tail, is_settled};
+use crate::backoff::Window;
+use crate::engine;
+use crate::event::Event;
+use crate::numbers::Attempts;
+use crate::patterns::Patterns;
+use crate::policy::{Decision, Policy};
+use crate::rehearsal::{Rehearsal, Step};
+use crate::status::Outcome;
+use crate::units::nanos;
+
+/// A draw that gives the longest delay of a range: what lies outside of it is cut.
+pub(super) const LONGEST: f64 = 2.0;
+
+/// A draw that gives the mean delay of a range.
+pub(super) const MEAN: f64 = 0.5;
+
+/// A draw that gives the shortest delay of a range.
+pub(super) const SHORTEST: f64 = 0.0;
+
+/// How many retries are walked at first. By then, nearly every schedule goes on as it is.
+const USUALLY_ENOUGH: u64 = 256;
+
+/// How many retries are walked at most. What grows so slowly is then followed by its formula.
+pub(super) const MOST_WALKED: u64 = 1 << 14;
+
+/// A delay, and the range that it is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Leg {
+    /// The range.
+    pub(super) window: Window,
+    /// What is slept.
+    pub(super) delay: Duration,
+}
+
+impl Leg {
+    /// The end of the range.
+    pub(super) fn end(&self) -> Duration {
+        end(&self.window)
+    }
+}
+
+/// The end of a range.
+pub(super) fn end(window: &Window) -> Duration {
+    window.fixed.saturating_add(window.width)
+}
+
+/// How many retries there may be; no number means no limit.
+pub(super) fn retries(attempts: Attempts) -> Option<u64> {
+    match attempts {
+        Attempts::AtMost(count) => Some(count - 1),
+        Attempts::Unlimited => None,
+    }
+}
+
+/// The policy of a rehearsal: every failure is worth a retry, and so many retries are looked at.
+pub(super) fn rehearsed(policy: &Policy, most: u64) -> Policy {
+    let wanted = retries(policy.attempts).unwrap_or(u64::MAX);
+    Policy {
+        backoff: policy.backoff.clone(),
+        attempts: Attempts::AtMost(wanted.min(most).saturating_add(1)),
+        retry_on: None,
+        stop_on: None,
+        success_on: None,
+        patterns: Patterns::default(),
+        ..*policy
+    }
+}
+
+/// Runs the loop with such a policy, and tells each retry with the time at which it starts.
+pub(super) fn walk(
+    policy: &Policy,
+    draw: &mut dyn FnMut() -> f64,
+    each: &mut dyn FnMut(Leg, Duration),
+) {
+    let mut world = Rehearsal::new(vec![Step {
+        takes: Duration::ZERO,
+        ending: Outcome::Exited(1).into(),
+    }]);
+    let mut emit = |event: &Event<'_>| {
+        if let Event::Ended(ended, Decision::Retry { delay, window, .. }) = event {
+            let leg = Leg {
+                window: *window,
+                delay: *delay,
+            };
+            each(leg, ended.total.saturating_add(*delay));
+        }
+    };
+    // Nothing fails in a rehearsal but the attempts.
+    let _ = engine::run(policy, &mut world, draw, &mut emit);
+}
+
+/// A run in which every draw is the same.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    legs: Vec<Leg>,
+    /// The time up to each of them, in nanoseconds.
+    totals: Vec<u128>,
+    after: Tail,
+}
+
+impl Path {
+    /// Walks until the delays stay the same. No number of retries means no limit.
+    pub(super) fn new(policy: &Policy, retries: Option<u64>, u: f64) -> Self {
+        let wanted = retries.unwrap_or(u64::MAX);
+        let mut legs = legs(policy, wanted.min(USUALLY_ENOUGH), u);
+        if wanted > USUALLY_ENOUGH && !is_settled(&policy.backoff, &legs) {
+            legs = self::legs(policy, wanted.min(MOST_WALKED), u);
+        }
+        let totals = legs.iter().scan(0_u128, |total, leg| {
+            *total += nanos(leg.delay);
+            Some(*total)
+        });
+        Self {
+            totals: totals.collect(),
+            after: Tail::new(&policy.backoff, &legs, u),
+            legs,
+        }
+    }
+
+    /// The retries that were walked, from the first one on.
+    pub(super) fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// The time from the first attempt to the n-th retry, in nanoseconds.
+    pub(super) fn total(&self, retries: u64) -> u128 {
+        let walked = self.legs.len() as u64;
+        let index = usize::try_from(retries.min(walked)).unwrap_or(usize::MAX);
+        let total = index.checked_sub(1).map_or(0, |index| self.totals[index]);
+        total.saturating_add(self.after.sum(retries.saturating_sub(walked)))
+    }
+
+    /// The delay in the end.
+    pub(super) fn eventually(&self) -> Duration {
+        self.after.eventually()
+    }
+
+    /// Whether the time up to this retry is only nearly right.
+    pub(super) fn is_rough(&self, retries: u64) -> bool {
+        self.after.is_rough() && retries > self.legs.len() as u64
+    }
+}
+
+/// So many delays, or as many as there are.
+fn legs(policy: &Policy, most: u64, u: f64) -> Vec<Leg> {
+    let mut legs = Vec::new();
+    walk(&rehearsed(policy, most), &mut || u, &mut |leg, _| {
+        legs.push(leg);
+    });
+    legs
+}

@@ -1,0 +1,126 @@
+//! The table: a row a retry, and one for all that come after the first ones.
+
+use std::time::Duration;
+
+use super::MOST_ROWS;
+use super::bounds::{LastAttempts, ceiling_far_on};
+use super::path::{Path, end};
+use super::tail::window_at;
+use crate::backoff::Jitter;
+use crate::policy::Policy;
+use crate::units::duration;
+
+/// A retry, or all of those that have no row of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) retry: u64,
+    /// The last retry of the row; no number means no limit.
+    pub(super) until: Option<u64>,
+    pub(super) ceiling: Duration,
+    pub(super) from: Duration,
+    pub(super) to: Duration,
+    pub(super) mean: Duration,
+    /// The longest time up to here; none is without bound.
+    pub(super) worst_total: Option<u128>,
+    pub(super) is_capped: bool,
+    pub(super) allowed: Allowed,
+}
+
+/// Whether the deadline allows a retry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allowed {
+    Always,
+    /// If delays turn out short.
+    Perhaps,
+    Never,
+}
+
+/// What the rows are made from.
+pub(super) struct Table<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) retries: Option<u64>,
+    pub(super) mean: &'a Path,
+    pub(super) worst: &'a Path,
+    pub(super) cap_from: Option<u64>,
+    pub(super) last: Option<LastAttempts>,
+}
+
+impl Table<'_> {
+    /// The first retries.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let legs = self.worst.legs().iter().zip(self.mean.legs());
+        let rows = (1..=MOST_ROWS)
+            .zip(legs)
+            .map(|(retry, (longest, mean))| Row {
+                retry,
+                until: Some(retry),
+                ceiling: longest.window.ceiling,
+                from: longest.window.fixed,
+                to: longest.end(),
+                mean: mean.delay,
+                worst_total: Some(self.worst.total(retry)),
+                is_capped: self.cap_from.is_some_and(|from| from <= retry),
+                allowed: self.allowed(retry, Some(retry)),
+            });
+        rows.collect()
+    }
+
+    /// All that come after them, as one.
+    pub(super) fn rest(&self) -> Option<Row> {
+        let retry = MOST_ROWS + 1;
+        let legs = self.worst.legs();
+        let (first, last) = (legs.get(usize::try_from(MOST_ROWS).ok()?)?, legs.last()?);
+        let backoff = &self.policy.backoff;
+        let until = self.retries.unwrap_or(u64::MAX);
+        let walked = legs.len() as u64;
+        let ceiling = match self.cap_from {
+            _ if until == walked => last.window.ceiling,
+            Some(from) if from <= until => backoff.cap,
+            _ if legs.len() > 1 && legs[legs.len() - 2].window == last.window => {
+                last.window.ceiling
+            }
+            _ => ceiling_far_on(backoff, last, walked, until),
+        };
+        let from = first.window.fixed;
+        let to = match backoff.jitter {
+            Jitter::Decorrelated => last.end(),
+            _ => end(&window_at(backoff, ceiling)).max(from),
+        };
+        let mean = self.retries.map(|until| {
+            let rest = self
+                .mean
+                .total(until)
+                .saturating_sub(self.mean.total(MOST_ROWS));
+            duration(rest / u128::from(until - MOST_ROWS))
+        });
+        Some(Row {
+            retry,
+            until: self.retries,
+            ceiling,
+            from,
+            to,
+            // What is only nearly right is no reason to leave the range.
+            mean: mean
+                .unwrap_or_else(|| self.mean.eventually())
+                .clamp(from, to),
+            worst_total: self.retries.map(|until| self.worst.total(until)),
+            is_capped: self.cap_from.is_some_and(|from| from <= retry),
+            allowed: self.allowed(retry, self.retries),
+        })
+    }
+
+    /// Whether the deadline allows all retries from the first to the last of these.
+    fn allowed(&self, first: u64, last: Option<u64>) -> Allowed {
+        // The n-th retry is one attempt later.
+        let is_within = |retry: Option<u64>, attempts: Option<u64>| match (retry, attempts) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(retry), Some(attempts)) => retry < attempts,
+        };
+        match self.last {
+            Some(limits) if !is_within(Some(first), limits.at_best) => Allowed::Never,
+            Some(limits) if !is_within(last, limits.at_worst) => Allowed::Perhaps,
+            _ => Allowed::Always,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! How delays go on when nobody walks on with them.
+
+use std::time::Duration;
+
+use super::path::Leg;
+use crate::backoff::{Backoff, Curve, Jitter, Window};
+use crate::units::{duration, nanos};
+
+/// How delays go on after those that were walked, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    last: f64,
+    growth: Growth,
+    /// What they grow to.
+    top: f64,
+}
+
+/// How a delay grows from one retry to the next.
+#[derive(Clone, Copy, Debug)]
+enum Growth {
+    /// Not at all; it is this.
+    Settled(u128),
+    /// By so many nanoseconds.
+    Linear(f64),
+    /// By a factor with this logarithm.
+    Exponential(f64),
+}
+
+impl Tail {
+    pub(super) fn new(backoff: &Backoff, legs: &[Leg], u: f64) -> Self {
+        let last = legs.last().copied();
+        let exact = last.map_or(0, |leg| nanos(leg.delay));
+        let delay = float(exact);
+        let ceiling = last.map_or(1.0, |leg| float(nanos(leg.window.ceiling)).max(1.0));
+        let growth = match backoff.curve {
+            _ if is_settled(backoff, legs) => Growth::Settled(exact),
+            Curve::Linear => Growth::Linear(float(nanos(backoff.base)) * delay / ceiling),
+            Curve::Exponential(_) => Growth::Exponential(logarithm_of_factor(backoff.curve)),
+            Curve::Constant => Growth::Settled(exact),
+        };
+        let at_cap = window_at(backoff, backoff.cap);
+        Self {
+            last: delay,
+            growth,
+            top: float(nanos(at_cap.at(u))).max(delay),
+        }
+    }
+
+    /// The delay in the end.
+    pub(super) fn eventually(&self) -> Duration {
+        duration(match self.growth {
+            Growth::Settled(delay) => delay,
+            Growth::Linear(_) | Growth::Exponential(_) => whole(self.top),
+        })
+    }
+
+    /// Whether what it tells is only nearly right.
+    pub(super) fn is_rough(&self) -> bool {
+        !matches!(self.growth, Growth::Settled(_))
+    }
+
+    /// What so many more delays take.
+    pub(super) fn sum(&self, count: u64) -> u128 {
+        let Self { last, top, growth } = *self;
+        let all = float(count.into());
+        let growing = match growth {
+            Growth::Settled(delay) => return u128::from(count).saturating_mul(delay),
+            _ if last <= 0.0 => return 0,
+            Growth::Linear(step) => all.min(((top - last) / step).floor()),
+            Growth::Exponential(log) => all.min(((top / last).ln() / log).floor()),
+        };
+        let grown = match growth {
+            Growth::Settled(_) => 0.0,
+            Growth::Linear(step) => growing * last + step * growing * (growing + 1.0) / 2.0,
+            Growth::Exponential(log) => last * log.exp() * (log * growing).exp_m1() / log.exp_m1(),
+        };
+        whole(grown + (all - growing) * top)
+    }
+}
+
+/// Whether all delays that follow are like the last one: what they depend on no longer changes.
+pub(super) fn is_settled(backoff: &Backoff, legs: &[Leg]) -> bool {
+    match legs {
+        [.., before, last] => match backoff.jitter {
+            Jitter::Decorrelated => before.delay == last.delay,
+            _ => before.window == last.window,
+        },
+        _ => true,
+    }
+}
+
+/// The range of a delay at this ceiling.
+pub(super) fn window_at(backoff: &Backoff, ceiling: Duration) -> Window {
+    let there = Backoff {
+        base: ceiling,
+        ..backoff.clone()
+    };
+    there.window(there.start())
+}
+
+/// The logarithm of what an exponential ceiling is multiplied with.
+pub(super) fn logarithm_of_factor(curve: Curve) -> f64 {
+    const BILLION: u128 = 1_000_000_000;
+    match curve {
+        Curve::Exponential(factor) => {
+            (float(factor.times(BILLION) - BILLION) / float(BILLION)).ln_1p()
+        }
+        Curve::Linear | Curve::Constant => 0.0,
+    }
+}
+
+/// A number that is large, or need not be exact.
+#[expect(clippy::cast_precision_loss, reason = "it need not be exact")]
+pub(super) fn float(number: u128) -> f64 {
+    number as f64
+}
+
+/// The nearest whole number; what is too large saturates, and what is none is 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates"
+)]
+pub(super) fn whole(number: f64) -> u128 {
+    number.round() as u128
+}
