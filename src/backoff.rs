@@ -4,6 +4,7 @@
 //! Architecture Blog, 2015); the percentage is gRPC's; decorrelated jitter is cut at the cap as a
 //! range, not as a draw, so that no crowd gathers at the cap exactly.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::numbers::{Factor, Share};
@@ -23,6 +24,26 @@ pub(crate) enum Curve {
     Constant,
 }
 
+impl Curve {
+    /// By what it grows, if by a factor.
+    pub(crate) fn factor(self) -> Option<Factor> {
+        match self {
+            Self::Exponential(factor) => Some(factor),
+            Self::Linear | Self::Constant => None,
+        }
+    }
+}
+
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exponential(_) => "exponential",
+            Self::Linear => "linear",
+            Self::Constant => "constant",
+        })
+    }
+}
+
 /// What part of a ceiling is drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Jitter {
@@ -36,6 +57,18 @@ pub(crate) enum Jitter {
     Around(Share),
     /// [base, 3 · previous delay), cut at the cap; the ceiling plays no part.
     Decorrelated,
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Full => f.write_str("full"),
+            Self::Equal => f.write_str("equal"),
+            Self::Around(share) => share.fmt(f),
+            Self::Decorrelated => f.write_str("decorrelated"),
+        }
+    }
 }
 
 /// A schedule of delays, as pure data.

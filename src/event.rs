@@ -43,6 +43,8 @@ pub(crate) enum Event<'a> {
     BudgetUnusable(String),
     /// The shared budget was damaged and begins anew.
     BudgetRebuilt,
+    /// The file that this run is logged to cannot be used, for this reason.
+    LogUnusable(String),
     /// The delay goes on for so long.
     Waiting(Duration),
     /// The delay that was told to go on is over, or we stop meanwhile.

@@ -27,7 +27,8 @@
 //! shared   the bucket in a locked file
 //! stream   what flows in and out of the command: replayed, looked at, held back
 //! os       the real world: signals, processes, terminal; `sys` holds every `unsafe`
-//! report   who hears of events
+//! report   how events are said: to people, and to programs
+//! audience  who hears of them: stderr and the file of --log
 //! ```
 //!
 //! Arrows run one way, from the bottom up: the pure rooms know only each other, `engine` knows
@@ -43,6 +44,7 @@
 //! * Nothing of ours goes to stdout but what `--help`, `--version` and `--plan` print, and no line
 //!   that cannot be written changes an exit status.
 
+mod audience;
 mod backoff;
 mod bucket;
 mod cli;
@@ -67,19 +69,21 @@ mod stream;
 mod units;
 
 use std::ffi::OsString;
-use std::{env, io, mem};
+use std::{env, io};
 
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result};
 use rand::rngs::{SysRng, Xoshiro256PlusPlus};
 use rand::{Rng as _, SeedableRng as _, TryRng as _};
 
+use crate::audience::Audience;
 use crate::cli::{Request, Surroundings};
 use crate::event::Event;
-use crate::job::Job;
-use crate::report::{Reporter, countdown, text::prefix};
+use crate::job::{Format, Job};
+use crate::report::json::Json;
+use crate::report::{Reporter, text::prefix};
 use crate::status::{Exit, OWN_FAILURE};
 
 pub use crate::cli::command;
@@ -125,26 +129,19 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
     let seed = job.seed.map_or_else(entropy, Ok)?;
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
     let run_id = format!("{:016x}{:016x}", entropy()?, entropy()?);
-    let mut world = os::Machine::new(job, run_id, begun)?;
+    let mut world = os::Machine::new(job, run_id.clone(), begun)?;
     let reporter = Reporter::new(job, line_prefix());
+    let json = Json::new(job, &run_id, process::id());
+    let mut audience = Audience::new(job, begun, reporter, json);
     let mut draw = || unit(generator.next_u64());
-    let mut is_counting = false;
-    let mut emit = |event: &Event<'_>| match event {
-        Event::Waiting(left) => {
-            if let Some(text) = countdown::shown(*left, os::columns()) {
-                os::say(&text, true);
-                is_counting = true;
-            }
-        }
-        Event::Waited if !mem::take(&mut is_counting) => {}
-        Event::Waited => os::say(countdown::GONE, true),
-        _ => {
-            if let Some(lines) = reporter.lines(event) {
-                os::say(&lines, event.follows_fatal_signal());
-            }
-        }
-    };
-    engine::run(&job.policy, &mut world, &mut draw, &mut emit)
+    let mut emit = |event: &Event<'_>| audience.tell(event);
+    let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
+    audience.end(&end.as_ref().copied().map_err(sentence));
+    match end {
+        // Where lines are objects, the last one has told why.
+        Err(_) if job.format == Format::Json => Ok(Exit::Code(OWN_FAILURE)),
+        end => end,
+    }
 }
 
 /// Shows what the job would do.
@@ -202,7 +199,7 @@ fn unit(bits: u64) -> f64 {
 
 /// Lines of parallel runs must be told apart where they are not read as they come.
 fn line_prefix() -> String {
-    prefix((!os::stderr_is_terminal()).then(std::process::id))
+    prefix((!os::stderr_is_terminal()).then(process::id))
 }
 
 /// How often a property of a parser is tried; `PROPTEST_CASES` says otherwise.

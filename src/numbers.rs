@@ -86,6 +86,12 @@ impl Factor {
     }
 }
 
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, self.whole, self.billionths, 9)
+    }
+}
+
 /// A share between 0 and 100 %, exact to nine decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -116,6 +122,28 @@ impl Share {
     }
 }
 
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = BILLION / 100;
+        write_decimal(f, self.billionths / percent, self.billionths % percent, 7)?;
+        f.write_str("%")
+    }
+}
+
+/// Writes a number of so many decimal places, without zeros at the end.
+fn write_decimal(
+    f: &mut fmt::Formatter<'_>,
+    whole: u128,
+    decimals: u128,
+    places: usize,
+) -> fmt::Result {
+    let decimals = format!("{decimals:0places$}");
+    match decimals.trim_end_matches('0') {
+        "" => write!(f, "{whole}"),
+        decimals => write!(f, "{whole}.{decimals}"),
+    }
+}
+
 /// How many runs there may be in total, the first one included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempts {
@@ -141,6 +169,14 @@ impl Attempts {
         match text.parse().unwrap_or(u64::MAX) {
             0 => Err("0 attempts would never run the command; use 1 or more, or inf".into()),
             count => Ok(Self::AtMost(count)),
+        }
+    }
+
+    /// How many that is, if there is a limit.
+    pub(crate) fn most(self) -> Option<u64> {
+        match self {
+            Self::AtMost(count) => Some(count),
+            Self::Unlimited => None,
         }
     }
 

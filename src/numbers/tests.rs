@@ -69,6 +69,29 @@ fn shares_are_percentages_or_fractions_up_to_all() {
     }
 }
 
+#[test]
+fn factors_and_shares_are_shown_as_they_are_best_written() {
+    for (written, shown) in [
+        ("2", "2"),
+        ("1.50", "1.5"),
+        ("1.000000001", "1.000000001"),
+        ("10.", "10"),
+    ] {
+        let factor = Factor::parse(written).expect("a factor");
+        assert_eq!(factor.to_string(), shown);
+    }
+    for (written, shown) in [
+        ("20%", "20%"),
+        (".125", "12.5%"),
+        ("1", "100%"),
+        ("0", "0%"),
+        (".000000001", "0.0000001%"),
+    ] {
+        let share = Share::parse(written).expect("a share");
+        assert_eq!(share.to_string(), shown);
+    }
+}
+
 proptest! {
     #![proptest_config(crate::many_cases())]
 

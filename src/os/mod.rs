@@ -8,6 +8,7 @@ mod budget;
 mod delay;
 mod family;
 mod inbox;
+mod log;
 mod options;
 mod outlet;
 mod reap;
@@ -35,6 +36,7 @@ use inbox::Inbox;
 use spawn::{Role, Spawner};
 use sys::Mask;
 
+pub(crate) use log::Log;
 pub(crate) use options::read_options;
 pub(crate) use outlet::{print, say};
 pub(crate) use sys::die_of;

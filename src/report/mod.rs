@@ -3,8 +3,10 @@
 pub(crate) mod countdown;
 pub(crate) mod github;
 mod hint;
+pub(crate) mod json;
 mod reason;
 pub(crate) mod text;
+mod warning;
 
 use crate::event::Event;
 use crate::job::{Format, Job};

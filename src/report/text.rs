@@ -9,6 +9,7 @@ use crate::plain;
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::hint;
 use crate::report::reason::{self, found, list};
+use crate::report::warning::Warning;
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 use crate::units::Shown;
@@ -75,28 +76,12 @@ impl<'a> Text<'a> {
             Event::Killed => (Verbosity::Verbose, "still running; SIGKILL sent".into()),
             // A countdown is no line.
             Event::Waiting(_) | Event::Waited => return None,
-            Event::Nested => {
-                let said = "runs inside another retry, so that attempts multiply";
-                (Verbosity::Normal, said.into())
-            }
-            Event::BudgetUnusable(reason) => {
-                let said = format!(
-                    "retries are not bounded by --budget: the file of --shared cannot be used: {reason}"
-                );
-                (Verbosity::Normal, said)
-            }
-            Event::BudgetRebuilt => {
-                let said = "the file of --shared was damaged; its budget begins anew";
-                (Verbosity::Normal, said.into())
-            }
-            Event::InputSpent => {
-                let said = "what was read from the pipe on stdin is gone; --stdin replay keeps it for the next attempt";
-                (Verbosity::Normal, said.into())
-            }
-            Event::HeadsUnreadable(reason) => {
-                let said = format!("the file of --retry-after cannot be read: {reason}");
-                (Verbosity::Normal, said)
-            }
+            Event::Nested
+            | Event::BudgetUnusable(_)
+            | Event::BudgetRebuilt
+            | Event::LogUnusable(_)
+            | Event::InputSpent
+            | Event::HeadsUnreadable(_) => (Verbosity::Normal, Warning::of(event)?.said),
             Event::HookFailed {
                 ending,
                 attempt,

@@ -109,6 +109,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "stream",
         ],
     ),
+    ("audience", &["event", "job", "os", "report", "status"]),
 ];
 
 #[test]
@@ -163,8 +164,8 @@ fn clocks_and_chance_come_in_at_the_edge() {
         &["Instant::now", "thread::sleep", "SysRng", "Xoshiro"],
         &["lib"],
     );
-    // A server may name a time of day.
-    occurs_only_in(&["SystemTime"], &["lib", "shared", "stream"]);
+    // A server may name a time of day, a shared budget comes back with time, and a log is dated.
+    occurs_only_in(&["SystemTime"], &["audience", "shared", "stream"]);
     occurs_only_in(
         &["std::fs", "std::process", "rustix::"],
         &["lib", "main", "os", "shared", "stream"],

@@ -1,0 +1,153 @@
+//! Who hears of a run, and by which clocks.
+
+use std::mem;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::event::Event;
+use crate::job::{Format, Job, Verbosity};
+use crate::os::{self, Log};
+use crate::report::json::{Json, Stamp};
+use crate::report::{Reporter, countdown};
+use crate::status::Exit;
+
+/// Whoever reads stderr, and the file of --log.
+pub(crate) struct Audience<'a> {
+    begun: Instant,
+    format: Format,
+    verbosity: Verbosity,
+    reporter: Reporter<'a>,
+    json: Json<'a>,
+    log: Option<Result<Log, String>>,
+    /// Whether it is still to be said that lines of the file are lost.
+    warns: bool,
+    /// Whether a fatal signal has ended the run.
+    in_haste: bool,
+    /// Whether a countdown stands under the last line.
+    is_counting: bool,
+}
+
+impl<'a> Audience<'a> {
+    /// The audience of this job, which has begun then, with its two ways to say what happens. It is
+    /// told at once what is to be done.
+    pub(crate) fn new(job: &Job, begun: Instant, reporter: Reporter<'a>, json: Json<'a>) -> Self {
+        let mut audience = Self {
+            begun,
+            format: job.format,
+            verbosity: job.verbosity,
+            reporter,
+            json,
+            log: job.log.as_deref().map(Log::open),
+            warns: true,
+            in_haste: false,
+            is_counting: false,
+        };
+        if audience.has_programs() {
+            let lines = audience.json.start(&audience.stamp());
+            audience.append(&lines, audience.verbosity);
+        }
+        audience
+    }
+
+    /// Whether anybody hears of it in JSON; nothing is made of it otherwise.
+    fn has_programs(&self) -> bool {
+        self.is_json() || self.log.is_some()
+    }
+
+    /// Tells what happened.
+    pub(crate) fn tell(&mut self, event: &Event<'_>) {
+        let stamp = self.has_programs().then(|| self.stamp());
+        self.in_haste |= event.follows_fatal_signal();
+        if !self.is_json() {
+            self.tell_people(event);
+        }
+        if let Some(lines) = stamp.and_then(|stamp| self.json.line(event, &stamp)) {
+            self.append(&lines, self.verbosity);
+        }
+    }
+
+    fn tell_people(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Waiting(left) => {
+                if let Some(text) = countdown::shown(*left, os::columns()) {
+                    os::say(&text, true);
+                    self.is_counting = true;
+                }
+            }
+            Event::Waited if !mem::take(&mut self.is_counting) => {}
+            Event::Waited => os::say(countdown::GONE, true),
+            _ => {
+                if let Some(lines) = self.reporter.lines(event) {
+                    os::say(&lines, self.in_haste);
+                }
+            }
+        }
+    }
+
+    /// Tells how the run ends, or in words what was our own fault, which is said to the quiet, too.
+    pub(crate) fn end(&mut self, exit: &Result<Exit, String>) {
+        if !self.has_programs() {
+            return;
+        }
+        let verbosity = exit.as_ref().map_or(Verbosity::Normal, |_| self.verbosity);
+        let exit = exit.as_ref().copied().map_err(String::as_str);
+        let lines = self.json.end(exit, &self.stamp());
+        self.append(&lines, verbosity);
+    }
+
+    /// Appends lines to the file, and says them on stderr if that is how it is to look.
+    fn append(&mut self, lines: &str, verbosity: Verbosity) {
+        if self.is_json() && verbosity > Verbosity::Quiet {
+            let lines = lines.split_inclusive('\n');
+            lines.for_each(|line| os::say(line, self.in_haste));
+        }
+        let lost = match &mut self.log {
+            Some(Ok(log)) => log.append(lines).err(),
+            Some(Err(reason)) => Some(mem::take(reason)),
+            None => None,
+        };
+        if let Some(reason) = lost.filter(|_| mem::take(&mut self.warns)) {
+            self.tell(&Event::LogUnusable(reason));
+        }
+    }
+
+    fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    fn stamp(&self) -> Stamp {
+        Stamp {
+            time: time_of_day(SystemTime::now()),
+            elapsed: self.begun.elapsed(),
+        }
+    }
+}
+
+/// The time in UTC, with milliseconds. A clock that is off by ages shows the first or the last time
+/// that can be written.
+fn time_of_day(now: SystemTime) -> String {
+    const END_OF_9999: Duration = Duration::from_secs(253_402_300_799);
+    let now = now.clamp(UNIX_EPOCH, UNIX_EPOCH + END_OF_9999);
+    humantime::format_rfc3339_millis(now).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_clock_is_too_wrong_to_be_shown() {
+        let ages = Duration::from_secs(1 << 40);
+        let before = UNIX_EPOCH.checked_sub(ages).expect("a time");
+        for (time, shown) in [
+            (UNIX_EPOCH, "1970-01-01T00:00:00.000Z"),
+            (before, "1970-01-01T00:00:00.000Z"),
+            (UNIX_EPOCH + ages, "9999-12-31T23:59:59.000Z"),
+            (
+                UNIX_EPOCH + Duration::from_millis(1_796_040_000_007),
+                "2026-11-30T12:00:00.007Z",
+            ),
+        ] {
+            assert_eq!(time_of_day(time), shown);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Events as lines of JSON, for programs.
+//!
+//! Nothing here knows arguments, patterns, the environment or what runs before a retry: they hold
+//! secrets, and a log goes to many places.
+
+mod lines;
+mod start;
+mod words;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::event::{Ended, Event};
+use crate::job::Job;
+use crate::policy::Decision;
+use crate::report::warning::Warning;
+use crate::status::{Exit, OWN_FAILURE, SIGNAL_BASE};
+use lines::{Attempt, Delay, End, Line, Warned, count, deadline_left, millis};
+use start::Start;
+
+/// The version of the lines. A field may be added without a new one; none goes or changes its
+/// meaning.
+const SCHEMA: u32 = 1;
+
+/// When an event happened.
+#[derive(Clone, Debug)]
+pub(crate) struct Stamp {
+    /// By the clock on the wall: RFC 3339, UTC, with milliseconds.
+    pub(crate) time: String,
+    /// Since the start of the run, which never goes back.
+    pub(crate) elapsed: Duration,
+}
+
+/// The log of one run.
+pub(crate) struct Json<'a> {
+    job: &'a Job,
+    run_id: &'a str,
+    pid: u32,
+    tally: Tally,
+}
+
+/// What the last line tells of the whole run.
+#[derive(Default)]
+struct Tally {
+    attempts: u64,
+    /// How the last attempt ended, if that is known.
+    outcome: Option<&'static str>,
+    /// Why there is none after it.
+    reason: Option<&'static str>,
+    is_out_of_time: bool,
+    slept: Duration,
+    server_waits: u64,
+    nap: Option<Nap>,
+}
+
+/// A delay that goes on.
+struct Nap {
+    begun: Duration,
+    planned: Duration,
+}
+
+impl<'a> Json<'a> {
+    /// The log of this job, by the process `pid`, under a name that no other run has.
+    pub(crate) fn new(job: &'a Job, run_id: &'a str, pid: u32) -> Self {
+        Self {
+            job,
+            run_id,
+            pid,
+            tally: Tally::default(),
+        }
+    }
+
+    /// The first line: what is to be done, and by which rules.
+    pub(crate) fn start(&self, stamp: &Stamp) -> String {
+        self.written("start", stamp, Start::of(self.job))
+    }
+
+    /// The lines for this event, each with its newline; none if it is only counted, or not worth it.
+    pub(crate) fn line(&mut self, event: &Event<'_>, stamp: &Stamp) -> Option<String> {
+        match event {
+            Event::Starting { attempt, .. } => {
+                self.wake(stamp);
+                self.tally.attempts = *attempt;
+                self.tally.outcome = None;
+            }
+            Event::Ended(ended, decision) => return Some(self.ended(ended, decision, stamp)),
+            Event::HookFailed { total, .. } => self.stop("before_retry", *total, stamp),
+            Event::TooLate { total, .. } => self.stop("deadline", *total, stamp),
+            Event::Interrupted { total, .. } => self.stop("signal", *total, stamp),
+            Event::Nested
+            | Event::BudgetUnusable(_)
+            | Event::BudgetRebuilt
+            | Event::LogUnusable(_)
+            | Event::InputSpent
+            | Event::HeadsUnreadable(_) => {
+                let Warning { kind, said } = Warning::of(event)?;
+                let message = &said;
+                return Some(self.written("warning", stamp, Warned { kind, message }));
+            }
+            Event::Forwarded(_)
+            | Event::Ignored(_)
+            | Event::LimitReached(_)
+            | Event::Killed
+            | Event::Waiting(_)
+            | Event::Waited => {}
+        }
+        None
+    }
+
+    /// The last line. `exit` is how the run exits, or in words why it is `retry` itself that failed.
+    pub(crate) fn end(&mut self, exit: Result<Exit, &str>, stamp: &Stamp) -> String {
+        self.wake(stamp);
+        let tally = &self.tally;
+        let (exit_status, died_of) = match exit {
+            Ok(Exit::Code(code)) => (code, None),
+            Ok(Exit::Raise(signal)) => {
+                let number = u8::try_from(signal.number()).unwrap_or_default();
+                (SIGNAL_BASE.saturating_add(number), Some(signal))
+            }
+            Err(_) => (OWN_FAILURE, None),
+        };
+        let error = exit.err();
+        let reason = tally.reason.filter(|_| error.is_none());
+        let rest = End {
+            outcome: tally.outcome,
+            reason: reason.unwrap_or("error"),
+            error,
+            exit_status,
+            signal_name: died_of.map(|signal| signal.to_string()),
+            attempts: count(tally.attempts),
+            retries: count(tally.attempts.saturating_sub(1)),
+            amplification: count(tally.attempts),
+            total_ms: millis(stamp.elapsed),
+            slept_ms: millis(tally.slept),
+            server_waits: tally.server_waits,
+            deadline_exhausted: tally.is_out_of_time,
+        };
+        self.written("end", stamp, rest)
+    }
+
+    fn ended(&mut self, ended: &Ended<'_>, decision: &Decision, stamp: &Stamp) -> String {
+        let policy = &self.job.policy;
+        self.tally.outcome = Some(words::outcome(&ended.ending.outcome, decision));
+        self.stop(words::reason(decision), ended.total, stamp);
+        let attempt = self.written("attempt", stamp, Attempt::of(policy, ended, decision));
+        let Decision::Retry {
+            delay,
+            window,
+            server_wait,
+        } = decision
+        else {
+            return attempt;
+        };
+        self.tally.nap = Some(Nap {
+            begun: stamp.elapsed,
+            planned: *delay,
+        });
+        self.tally.server_waits += u64::from(server_wait.is_some());
+        let rest = Delay {
+            attempt: count(ended.attempt),
+            delay_ms: millis(*delay),
+            ceiling_ms: millis(window.ceiling),
+            source: server_wait.map_or("local", |_| "retry-after"),
+            deadline_left_ms: deadline_left(policy, ended.total),
+        };
+        attempt + &self.written("delay", stamp, rest)
+    }
+
+    /// Notes why the run ends at this time, if it does.
+    fn stop(&mut self, reason: &'static str, total: Duration, stamp: &Stamp) {
+        self.wake(stamp);
+        let deadline = self.job.policy.deadline;
+        let is_over = deadline.is_some_and(|deadline| total >= deadline);
+        self.tally.is_out_of_time = reason == "deadline" || is_over && reason != "success";
+        self.tally.reason = Some(reason);
+    }
+
+    /// Ends the delay that goes on, if one does. What is to run before a retry follows it without a
+    /// word, so that with such a command the delay counts as long as was planned at most.
+    fn wake(&mut self, stamp: &Stamp) {
+        if let Some(nap) = self.tally.nap.take() {
+            let passed = stamp.elapsed.saturating_sub(nap.begun);
+            let slept = match self.job.before_retry {
+                Some(_) => passed.min(nap.planned),
+                None => passed,
+            };
+            self.tally.slept = self.tally.slept.saturating_add(slept);
+        }
+    }
+
+    /// A line of this kind at this time.
+    fn written(&self, event: &'static str, stamp: &Stamp, rest: impl Serialize) -> String {
+        let line = Line {
+            event,
+            schema: (event == "start").then_some(SCHEMA),
+            time: &stamp.time,
+            elapsed_ms: millis(stamp.elapsed),
+            run_id: self.run_id,
+            pid: self.pid,
+            rest,
+        };
+        // Nothing in it can fail to be written: names are text and numbers finite.
+        serde_json::to_string(&line).map_or_else(|_| String::new(), |line| line + "\n")
+    }
+}
+
+#[cfg(test)]
+mod tests;
