@@ -106,29 +106,35 @@ pub(crate) fn run(
             last: last.as_ref(),
             ends_by: policy.attempt_ends_by(start),
         };
-        let ending = world.attempt(&attempt, emit)?;
+        let mut ending = world.attempt(&attempt, emit)?;
         let now = world.now();
         let mut decision = policy.decide(&mut history, &ending, now, draw());
         let status = Policy::exit(&ending, &decision);
         // What is to count as a success is to be delivered as one.
-        match world.deliver(status == Exit::Code(0), emit)? {
-            None => {}
-            Some(Cut::Signal(signal)) => return Ok(interrupted(signal, number, world, emit)),
-            Some(Cut::Deadline) => {
-                is_too_late(policy, world, number, emit);
-                return Ok(Outcome::TimedOut.exit());
+        let cut = match world.deliver(status == Exit::Code(0), emit)? {
+            None => settle(&mut decision, world, emit)?,
+            cut => cut,
+        };
+        let status = match cut {
+            None => status,
+            Some(Cut::Signal(signal)) => {
+                decision = Decision::Stop(Reason::Signal(signal));
+                Exit::Raise(signal)
             }
-        }
-        match settle(&decision, world, emit)? {
-            Token::Granted => {}
-            Token::Refused => decision = Decision::Stop(Reason::Budget),
-            Token::Interrupted(signal) => return Ok(interrupted(signal, number, world, emit)),
-        }
+            Some(Cut::Deadline) => {
+                ending.outcome = Outcome::TimedOut;
+                decision = Decision::Stop(Reason::Deadline {
+                    delay: Duration::ZERO,
+                    server_wait: None,
+                });
+                ending.outcome.exit()
+            }
+        };
         let ended = Ended {
             attempt: number,
             ending: &ending,
             took: now.saturating_sub(start),
-            total: now,
+            total: cut.map_or(now, |_| world.now()),
         };
         emit(&Event::Ended(ended, &decision));
         let Decision::Retry { delay, .. } = decision else {
@@ -149,17 +155,25 @@ pub(crate) fn run(
 }
 
 /// What a decision costs, or gives back to, all who share a budget. A token is taken last, when
-/// nothing else stops the retry.
-fn settle(decision: &Decision, world: &mut impl World, emit: &mut Emit<'_>) -> Result<Token> {
+/// nothing else stops the retry. Tells the signal that ends the run meanwhile.
+fn settle(
+    decision: &mut Decision,
+    world: &mut impl World,
+    emit: &mut Emit<'_>,
+) -> Result<Option<Cut>> {
     match decision {
-        Decision::Stop(_) => Ok(Token::Granted),
+        Decision::Stop(_) => return Ok(None),
+        // It has succeeded, whatever comes in between.
         Decision::Succeed(_) => {
-            // It has succeeded, whatever comes in between.
             world.settle(Deed::Reward, emit)?;
-            Ok(Token::Granted)
         }
-        Decision::Retry { .. } => world.settle(Deed::Take, emit),
+        Decision::Retry { .. } => match world.settle(Deed::Take, emit)? {
+            Token::Granted => {}
+            Token::Refused => *decision = Decision::Stop(Reason::Budget),
+            Token::Interrupted(signal) => return Ok(Some(Cut::Signal(signal))),
+        },
     }
+    Ok(None)
 }
 
 /// The attempt before a retry.

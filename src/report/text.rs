@@ -104,7 +104,12 @@ impl<'a> Text<'a> {
                 (worth, self.success(ended, *success))
             }
             Event::Ended(ended, Decision::Stop(reason)) => {
-                (Verbosity::Normal, self.stop(ended, reason))
+                // A reader that has read enough is nothing to complain of.
+                let worth = match reason {
+                    Reason::Signal(Signal::PIPE) => Verbosity::Verbose,
+                    _ => Verbosity::Normal,
+                };
+                (worth, self.stop(ended, reason))
             }
             Event::Ended(
                 ended,
@@ -130,14 +135,9 @@ impl<'a> Text<'a> {
                 attempt,
                 total,
             } => {
-                // A reader that has read enough is nothing to complain of.
-                let worth = match *signal {
-                    Signal::PIPE => Verbosity::Verbose,
-                    _ => Verbosity::Normal,
-                };
                 let total = Shown(*total);
                 let said = format!("stopped by {signal} after attempt {attempt}/{of}, {total} in");
-                (worth, said)
+                (Verbosity::Normal, said)
             }
         })
     }
