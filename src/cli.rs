@@ -7,21 +7,25 @@ mod sentences;
 mod values;
 
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
+use clap::{CommandFactory as _, FromArgMatches as _};
 
-use crate::backoff::{Backoff, Curve};
+use crate::backoff::{Backoff, Curve, Jitter};
 use crate::job::{Format, Grouping, Input, Job, Streams, Supervision, Verbosity};
-use crate::numbers::Factor;
+use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
+use crate::signal::Signal;
 use crate::units::{Limit, Shown};
 use checks::{check_lists, longest_server_wait, sharing};
-use options::{Cli, CurveName, FormatName, GroupName, InputName, OutputName};
+use options::{
+    BASE, CAP, Cli, CurveName, FormatName, GroupName, InputName, KILL_AFTER, OutputName,
+};
 
 /// What the user asks for.
 #[derive(Debug)]
@@ -57,8 +61,8 @@ pub(crate) fn parse(
     surroundings: &Surroundings<'_>,
 ) -> Result<Request> {
     let words: Vec<OsString> = args.into_iter().collect();
-    let (matches, cli) = match typed(&words)? {
-        Typed::Options(matches, cli) => (matches, cli),
+    let cli = match typed(&words)? {
+        Typed::Options(cli) => cli,
         Typed::Text(text) => return Ok(Request::Show(text)),
     };
     let named = cli.policy.policy.clone().map(OsString::from);
@@ -68,13 +72,13 @@ pub(crate) fn parse(
     };
     let path = Path::new(&path);
     let text = (surroundings.read)(path)?;
-    file::merge(&words, &matches, path, &text)
+    file::merge(&words, path, &text)
 }
 
 /// What words mean by themselves.
 fn interpret(words: &[OsString]) -> Result<Request> {
     match typed(words)? {
-        Typed::Options(_, cli) => cli.meant(),
+        Typed::Options(cli) => cli.meant(),
         Typed::Text(text) => Ok(Request::Show(text)),
     }
 }
@@ -82,23 +86,26 @@ fn interpret(words: &[OsString]) -> Result<Request> {
 /// What was typed.
 enum Typed {
     /// Options and a command.
-    Options(Box<ArgMatches>, Box<Cli>),
+    Options(Box<Cli>),
     /// A call for this text.
     Text(String),
 }
 
 fn typed(words: &[OsString]) -> Result<Typed> {
-    let matches = Cli::command().try_get_matches_from(words);
-    let parsed = matches.and_then(|matches| {
-        let cli = Cli::from_arg_matches(&matches)?;
-        Ok(Typed::Options(Box::new(matches), Box::new(cli)))
-    });
-    parsed.or_else(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            Ok(Typed::Text(format!("{}\n", error.to_string().trim_end())))
-        }
-        _ => Err(anyhow!(sentences::of(&error))),
-    })
+    // To take apart what is known of all options would take longer than to end with it.
+    let mut command = ManuallyDrop::new(Cli::command());
+    let parsed = command
+        .try_get_matches_from_mut(words)
+        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    match parsed {
+        Ok(cli) => Ok(Typed::Options(Box::new(cli))),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                Ok(Typed::Text(format!("{}\n", error.to_string().trim_end())))
+            }
+            _ => Err(anyhow!(sentences::of(&error))),
+        },
+    }
 }
 
 impl Cli {
@@ -108,13 +115,13 @@ impl Cli {
         let verbosity = self.verbosity();
         let streams = self.streams();
         let format = match self.reports.log_format {
-            FormatName::Text => Format::Text,
-            FormatName::Json => Format::Json,
-            FormatName::Github => Format::Github,
+            None | Some(FormatName::Text) => Format::Text,
+            Some(FormatName::Json) => Format::Json,
+            Some(FormatName::Github) => Format::Github,
         };
         let policy = Policy {
             backoff: self.backoff()?,
-            attempts: self.limits.attempts,
+            attempts: self.limits.attempts.unwrap_or(Attempts::USUAL),
             deadline: self.limits.deadline.and_then(|limit| limit.0),
             reserve: self.reserve()?,
             timeout: self.limits.timeout.and_then(|limit| limit.0),
@@ -159,7 +166,9 @@ impl Cli {
     }
 
     fn backoff(&self) -> Result<Backoff> {
-        let curve = match (self.backoff.backoff, self.backoff.factor) {
+        let base = self.backoff.base.unwrap_or(BASE);
+        let name = self.backoff.backoff.unwrap_or(CurveName::Exponential);
+        let curve = match (name, self.backoff.factor) {
             (CurveName::Exponential, factor) => Curve::Exponential(factor.unwrap_or(Factor::TWO)),
             (CurveName::Linear, None) => Curve::Linear,
             (CurveName::Constant, None) => Curve::Constant,
@@ -170,15 +179,12 @@ impl Cli {
                 "--factor means nothing with --backoff constant; leave it out, or use --backoff exponential"
             ),
         };
-        let cap = self
-            .backoff
-            .cap
-            .unwrap_or(Duration::from_secs(30).max(self.backoff.base));
+        let cap = self.backoff.cap.unwrap_or(CAP.max(base));
         Ok(Backoff {
-            base: self.backoff.base,
+            base,
             cap,
             curve,
-            jitter: self.backoff.jitter,
+            jitter: self.backoff.jitter.unwrap_or(Jitter::Full),
         })
     }
 
@@ -199,13 +205,13 @@ impl Cli {
 
     fn supervision(&self) -> Supervision {
         let group = match self.policy.process_group {
-            GroupName::Auto => Grouping::Auto,
-            GroupName::New => Grouping::New,
-            GroupName::Inherit => Grouping::Inherit,
+            None | Some(GroupName::Auto) => Grouping::Auto,
+            Some(GroupName::New) => Grouping::New,
+            Some(GroupName::Inherit) => Grouping::Inherit,
         };
         Supervision {
-            signal: self.limits.signal,
-            kill_after: self.limits.kill_after,
+            signal: self.limits.signal.unwrap_or(Signal::TERM),
+            kill_after: self.limits.kill_after.unwrap_or(KILL_AFTER),
             idle_timeout: self.limits.idle_timeout.and_then(|limit| limit.0),
             group,
         }
@@ -213,13 +219,13 @@ impl Cli {
 
     fn streams(&self) -> Streams {
         let stdin = match self.streams.stdin {
-            InputName::Inherit => Input::Inherit,
-            InputName::Replay => Input::Replay,
-            InputName::Null => Input::Null,
+            None | Some(InputName::Inherit) => Input::Inherit,
+            Some(InputName::Replay) => Input::Replay,
+            Some(InputName::Null) => Input::Null,
         };
         Streams {
             stdin,
-            stdout_once: self.streams.stdout == OutputName::Once,
+            stdout_once: self.streams.stdout == Some(OutputName::Once),
             heads: self.server.retry_after.clone(),
         }
     }

@@ -154,6 +154,9 @@ pub(crate) enum Attempts {
 }
 
 impl Attempts {
+    /// How many there are unless the user says otherwise.
+    pub(crate) const USUAL: Self = Self::AtMost(5);
+
     /// Reads a count of at least 1 (saturating), or `inf`.
     ///
     /// # Errors

@@ -64,6 +64,7 @@ impl Signal {
     pub(crate) const HUP: Self = Self(libc::SIGHUP);
     pub(crate) const INT: Self = Self(libc::SIGINT);
     pub(crate) const QUIT: Self = Self(libc::SIGQUIT);
+    pub(crate) const TERM: Self = Self(libc::SIGTERM);
     pub(crate) const PIPE: Self = Self(libc::SIGPIPE);
     pub(crate) const KILL: Self = Self(libc::SIGKILL);
     pub(crate) const CONT: Self = Self(libc::SIGCONT);

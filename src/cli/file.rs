@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, ensure};
+use clap::CommandFactory as _;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory as _};
 
 use super::options::Cli;
 use super::{Request, interpret, typed};
@@ -24,13 +24,9 @@ struct Line<'a> {
 
 /// What the words of the command line mean together with a file of options. The command line wins,
 /// and a line that it makes meaningless is dropped.
-pub(super) fn merge(
-    words: &[OsString],
-    given: &ArgMatches,
-    path: &Path,
-    text: &str,
-) -> Result<Request> {
+pub(super) fn merge(words: &[OsString], path: &Path, text: &str) -> Result<Request> {
     let lines = read(path, text)?;
+    let given = Cli::command().try_get_matches_from(words)?;
     let is_given = |line: &&Line<'_>| {
         given.value_source(&line.name.replace('-', "_")) == Some(ValueSource::CommandLine)
     };

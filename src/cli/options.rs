@@ -22,6 +22,12 @@ pub(super) use reports::{FormatName, GroupName, PolicyOptions, ReportOptions};
 pub(super) use sharing::SharingOptions;
 pub(super) use streams::{BetweenOptions, InputName, OutputName, StreamOptions};
 
+/// What the help says of options that are not given. Those with a default are none of clap's, which
+/// would write each of them out and read it again.
+pub(super) const BASE: Duration = Duration::from_secs(1);
+pub(super) const CAP: Duration = Duration::from_secs(30);
+pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
+
 /// Run COMMAND again until it succeeds, with jittered exponential backoff.
 ///
 /// COMMAND is executed directly, not through a shell. An attempt is one run of it; a retry is an
@@ -80,14 +86,9 @@ pub(super) struct BackoffOptions {
     /// Delay before the first retry [default: 1s]
     ///
     /// It is the first of the growing delays that jitter is applied to. 0 means no delays at all.
-    #[arg(
-        long,
-        value_name = "DUR",
-        default_value = "1s",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "DUR")]
     #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
-    pub(super) base: Duration,
+    pub(super) base: Option<Duration>,
 
     /// Longest delay, jitter included [default: 30s, or base]
     ///
@@ -99,13 +100,9 @@ pub(super) struct BackoffOptions {
     ///
     /// How the delays grow. The n-th one is base·factor^(n-1), base·n, or base, before jitter; never
     /// more than the cap.
-    #[arg(long, value_name = "CURVE", default_value = "exponential")]
-    #[arg(
-        hide_default_value = true,
-        hide_possible_values = true,
-        allow_hyphen_values = true
-    )]
-    pub(super) backoff: CurveName,
+    #[arg(long, value_name = "CURVE")]
+    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+    pub(super) backoff: Option<CurveName>,
 
     /// Growth of exponential delays, 1 or more [default: 2]
     ///
@@ -120,14 +117,9 @@ pub(super) struct BackoffOptions {
     /// c·(1+P), cut at the cap; decorrelated: base to three times the previous delay (at first, the
     /// base), cut at the cap. Keep full where many callers may fail together: they will not come
     /// back together. (A crontab ends a line at %: write 0.2.)
-    #[arg(
-        long,
-        value_name = "JITTER",
-        default_value = "full",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "JITTER")]
     #[arg(value_parser = parse_jitter, allow_hyphen_values = true)]
-    pub(super) jitter: Jitter,
+    pub(super) jitter: Option<Jitter>,
 
     /// Draw the same delays each time
     #[arg(long, value_name = "N", value_parser = parse_seed, allow_hyphen_values = true)]
@@ -138,15 +130,9 @@ pub(super) struct BackoffOptions {
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitOptions {
     /// Runs in total, with the first, or inf [default: 5]
-    #[arg(
-        short,
-        long,
-        value_name = "N",
-        default_value = "5",
-        hide_default_value = true
-    )]
+    #[arg(short, long, value_name = "N")]
     #[arg(value_parser = Attempts::parse, allow_hyphen_values = true)]
-    pub(super) attempts: Attempts,
+    pub(super) attempts: Option<Attempts>,
 
     /// Time for everything: attempts and delays
     ///
@@ -169,27 +155,16 @@ pub(super) struct LimitOptions {
     pub(super) reserve: Option<Duration>,
 
     /// What a time limit sends first [default: TERM]
-    #[arg(
-        long,
-        value_name = "SIG",
-        default_value = "TERM",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "SIG")]
     #[arg(value_parser = parse_signal, allow_hyphen_values = true)]
-    pub(super) signal: Signal,
+    pub(super) signal: Option<Signal>,
 
     /// Time from that signal to KILL [default: 5s]
     ///
     /// KILL goes to whatever is left of the attempt then. 0 sends it at once after the signal.
-    #[arg(
-        short,
-        long,
-        value_name = "DUR",
-        default_value = "5s",
-        hide_default_value = true
-    )]
+    #[arg(short, long, value_name = "DUR")]
     #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
-    pub(super) kill_after: Duration,
+    pub(super) kill_after: Option<Duration>,
 
     /// End an attempt that writes nothing for so long
     ///

@@ -148,11 +148,12 @@ fn hook_all() -> io::Result<Vec<Hooked>> {
     let fatal = FATAL
         .iter()
         .filter_map(|number| Signal::from_number(*number));
-    for signal in fatal
-        .chain([Signal::USR1, Signal::USR2])
-        .chain(Signal::all_real_time())
-    {
+    for signal in fatal.chain([Signal::USR1, Signal::USR2]) {
         hooked.extend(Hooked::unless_ignored(signal)?);
+    }
+    for signal in Signal::all_real_time() {
+        // Who watches us, such as valgrind, may keep one of these for itself.
+        hooked.extend(Hooked::unless_ignored(signal).ok().flatten());
     }
     // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
     // it, as if the time stopped had not passed.

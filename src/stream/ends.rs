@@ -1,7 +1,7 @@
 //! What stands in for standard streams.
 
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -21,7 +21,7 @@ impl Ends {
     pub(crate) fn for_hook() -> io::Result<Self> {
         Ok(Self {
             stdin: Some(null()?),
-            stdout: Some(io::stderr().as_fd().try_clone_to_owned()?),
+            stdout: Some(rustix::stdio::stderr().try_clone_to_owned()?),
             stderr: None,
         })
     }

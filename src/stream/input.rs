@@ -1,11 +1,12 @@
 //! What an attempt reads from stdin.
 
-use std::io::{self, stdin};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, SeekFrom};
+use rustix::stdio::stdin;
 
 use super::ends::null;
 use super::pipes;
@@ -43,17 +44,17 @@ impl Input {
             return Ok(Self::Null);
         }
         let ours = stdin();
-        let kind = rustix::fs::fstat(&ours).map(|file| FileType::from_raw_mode(file.st_mode));
+        let kind = rustix::fs::fstat(ours).map(|file| FileType::from_raw_mode(file.st_mode));
         Ok(match kind {
             Ok(FileType::RegularFile) => {
-                rustix::fs::seek(&ours, SeekFrom::Current(0)).map_or(Self::Ours, Self::Rewound)
+                rustix::fs::seek(ours, SeekFrom::Current(0)).map_or(Self::Ours, Self::Rewound)
             }
             Ok(FileType::Fifo | FileType::Socket) if wanted == job::Input::Replay => {
                 let replay = Replay::open().context("cannot keep stdin for a retry")?;
                 Self::Replayed(Box::new(replay))
             }
             Ok(FileType::Fifo | FileType::Socket) => Self::Passing(None),
-            _ if wanted == job::Input::Replay && rustix::termios::isatty(&ours) => {
+            _ if wanted == job::Input::Replay && rustix::termios::isatty(ours) => {
                 bail!("--stdin replay cannot replay a terminal; pipe the input, or leave it out")
             }
             _ => Self::Ours,
@@ -124,7 +125,7 @@ impl Level {
         let ours = stdin();
         let state = pipes::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN));
         Some(Self {
-            held: rustix::io::ioctl_fionread(&ours).ok()?,
+            held: rustix::io::ioctl_fionread(ours).ok()?,
             is_final: state.contains(PollFlags::HUP),
         })
     }

@@ -18,7 +18,6 @@ mod tap;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result};
@@ -86,13 +85,11 @@ impl<'a> Flow<'a> {
         if let Some(Heads::File(path)) = flow.heads {
             flow.head_file = Some(HeadFile::open(path)?);
         }
-        let ours = [
-            io::stdout().as_fd().try_clone_to_owned(),
-            io::stderr().as_fd().try_clone_to_owned(),
-        ];
+        let ours = [rustix::stdio::stdout(), rustix::stdio::stderr()];
         for ((stream, ours), is_closed) in STREAMS.into_iter().zip(ours).zip(closed) {
             if !is_closed && (flow.looks_at(stream) || flow.holds_stdout) {
                 let outlet = ours
+                    .try_clone_to_owned()
                     .and_then(Outlet::to)
                     .context("cannot use stdout and stderr")?;
                 flow.outlets[stream as usize] = Some(Rc::new(outlet));

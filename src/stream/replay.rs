@@ -1,12 +1,13 @@
 //! Input that each attempt gets all of.
 
-use std::io::{self, stdin};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use rustix::stdio::stdin;
 
 use super::pipes::{self, is_ready, never_wait, private_pipe, reopened, widen};
 use super::spool::Spool;

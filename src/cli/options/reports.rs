@@ -26,13 +26,9 @@ pub(in crate::cli) struct ReportOptions {
     /// How lines on stderr look. json: an object each, as in --log. github: with the groups and
     /// annotations of GitHub Actions: a group for each attempt, a warning for each that failed, an
     /// error if all did.
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    #[arg(
-        hide_default_value = true,
-        hide_possible_values = true,
-        allow_hyphen_values = true
-    )]
-    pub(in crate::cli) log_format: FormatName,
+    #[arg(long, value_name = "FORMAT")]
+    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+    pub(in crate::cli) log_format: Option<FormatName>,
 
     /// Append every event to FILE, a JSON object a line
     ///
@@ -80,13 +76,9 @@ pub(in crate::cli) struct PolicyOptions {
     /// inherit: that of retry; a time limit ends the command and those of its descendants that are
     /// in it, and whoever kills the group of retry kills the command too. auto: inherit if there is
     /// a controlling terminal, else new.
-    #[arg(long, value_name = "GROUP", default_value = "auto")]
-    #[arg(
-        hide_default_value = true,
-        hide_possible_values = true,
-        allow_hyphen_values = true
-    )]
-    pub(in crate::cli) process_group: GroupName,
+    #[arg(long, value_name = "GROUP")]
+    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+    pub(in crate::cli) process_group: Option<GroupName>,
 
     /// Print help; -h is one line an option
     #[arg(short, long, action = ArgAction::Help)]

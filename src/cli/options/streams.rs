@@ -13,26 +13,18 @@ pub(in crate::cli) struct StreamOptions {
     /// it was, but what an attempt has read from a pipe is gone. replay: all that comes through a
     /// pipe, each attempt, byte for byte; it is kept in memory up to 1 MiB and then in a file
     /// without a name in $TMPDIR. null: nothing.
-    #[arg(long, value_name = "MODE", default_value = "inherit")]
-    #[arg(
-        hide_default_value = true,
-        hide_possible_values = true,
-        allow_hyphen_values = true
-    )]
-    pub(in crate::cli) stdin: InputName,
+    #[arg(long, value_name = "MODE")]
+    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+    pub(in crate::cli) stdin: Option<InputName>,
 
     /// stream, or once: of the success only [default: stream]
     ///
     /// stream: what the command writes is written at once, by failed attempts too. once: what an
     /// attempt writes to stdout is held back in a file without a name in $TMPDIR; that of the
     /// success goes to stdout, that of a failed attempt to stderr, when the attempt is over.
-    #[arg(long, value_name = "MODE", default_value = "stream")]
-    #[arg(
-        hide_default_value = true,
-        hide_possible_values = true,
-        allow_hyphen_values = true
-    )]
-    pub(in crate::cli) stdout: OutputName,
+    #[arg(long, value_name = "MODE")]
+    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+    pub(in crate::cli) stdout: Option<OutputName>,
 }
 
 #[derive(Debug, Args)]

@@ -110,7 +110,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
 /// A child that shares our memory while we stand still. In a group of its own it misses nothing,
 /// because it is given nothing but what we pass on.
 fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
-    let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+    let mut stack = Box::<[u128]>::new_uninit_slice(STACK / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the stack is ours, aligned to 16 bytes, unused, and grows down from its end on
     // every system that Rust knows; CLONE_VFORK has us stand still until the child has left
