@@ -123,6 +123,8 @@ impl Bucket {
             self.refilled = now;
         }
         let Some(refill) = budget.refill else {
+            // What is spent from here on is not paid with time from before.
+            self.refilled = self.refilled.max(now);
             return;
         };
         let gone = now.saturating_sub(self.refilled);

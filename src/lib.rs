@@ -84,6 +84,7 @@ use crate::event::Event;
 use crate::job::{Format, Job};
 use crate::report::json::Json;
 use crate::report::{Reporter, text::prefix};
+use crate::signal::Signal;
 use crate::status::{Exit, OWN_FAILURE};
 
 pub use crate::cli::command;
@@ -179,8 +180,12 @@ fn mixed(mut x: u64) -> u64 {
 
 /// Prints on stdout what was asked for.
 fn show(text: &str) -> Result<Exit> {
-    os::print(text).context("cannot write to stdout")?;
-    Ok(Exit::Code(0))
+    match os::print(text) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Raise(Signal::PIPE)),
+        printed => printed
+            .context("cannot write to stdout")
+            .map(|()| Exit::Code(0)),
+    }
 }
 
 /// Random bits of the system's.

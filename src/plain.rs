@@ -34,12 +34,13 @@ fn is_harmless(c: char) -> bool {
     !(c.is_control() || reorders || breaks)
 }
 
-/// What a command is called in reports: the basename of its first word, cut at the first blank and
-/// at 64 bytes. Never more, because the rest may hold secrets.
+/// What a command is called in reports: the basename of its first word, cut at the first blank, `=`
+/// or `?` and at 64 bytes. Never more, because the rest may hold secrets.
 pub(crate) fn program_name(program: &OsStr) -> String {
     let bytes = program.as_bytes();
+    // An assignment or an address that was taken for the command may hold a secret, too.
     let word = bytes
-        .split(u8::is_ascii_whitespace)
+        .split(|byte| byte.is_ascii_whitespace() || b"=?".contains(byte))
         .next()
         .unwrap_or_default();
     let named = word
@@ -98,6 +99,8 @@ mod tests {
     fn nothing_behind_a_blank_is_shown() {
         named(b"curl -u user:secret https://host/token", "curl");
         named(b"/bin/sh\t-c secret", "sh");
+        named(b"TOKEN=secret/x", "TOKEN");
+        named(b"https://host/path?token=secret/x", "path");
     }
 
     #[test]

@@ -39,7 +39,11 @@ pub(crate) fn shown<D: FnMut() -> f64>(
     seed: u64,
     draws: &impl Fn(u32) -> D,
 ) -> String {
-    let plan = Plan::new(&job.policy, clients, seed, draws);
+    let mut plan = Plan::new(&job.policy, clients, seed, draws);
+    let budget = job.sharing.as_ref().map(|sharing| &sharing.budget);
+    if let Some(budget) = budget.filter(|budget| budget.refill.is_none()) {
+        plan.herd = plan.herd.map(|herd| herd.sharing(budget.tokens));
+    }
     match job.format {
         Format::Json => json::of(job, &plan),
         Format::Text | Format::Github => text::of(job, &plan),

@@ -105,7 +105,7 @@ impl Policy {
         let local = window.at(u);
         let asked = ending.server_wait;
         let delay = asked.map_or(local, |wait| self.backoff.at_least(wait, &window, u));
-        let server_wait = asked.filter(|wait| *wait > local);
+        let server_wait = asked.filter(|_| delay > local);
         if !self.fits(now, delay) {
             return Decision::Stop(Reason::Deadline { delay, server_wait });
         }

@@ -98,6 +98,14 @@ fn runs_with_different_budgets_agree_on_what_is_spent() {
 }
 
 #[test]
+fn what_one_without_refill_spends_is_not_paid_with_time_from_before() {
+    let mut bucket = Bucket::default();
+    assert_eq!(takes(&mut bucket, &budget(5, ""), secs(0)), 5);
+    assert_eq!(takes(&mut bucket, &budget(6, ""), secs(100)), 1);
+    assert_eq!(takes(&mut bucket, &budget(5, "1/1s"), secs(100)), 0);
+}
+
+#[test]
 fn budgets_are_read_as_people_write_them_and_nothing_else() {
     assert_eq!(Budget::parse_tokens("0"), Ok(0));
     assert_eq!(Budget::parse_tokens("4294967295"), Ok(u32::MAX));

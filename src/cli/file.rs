@@ -14,6 +14,19 @@ use crate::plain::{escaped, shortened};
 /// What a file cannot say: it would be another program, or none.
 const NOT_FOR_FILES: [&str; 6] = ["policy", "plan", "dry-run", "clients", "help", "version"];
 
+/// What may be meaningless beside another option.
+const DEPENDENT: [&str; 9] = [
+    "retry-on",
+    "stop-on",
+    "success-on",
+    "backoff",
+    "factor",
+    "reserve",
+    "retry-after-max",
+    "budget",
+    "budget-refill",
+];
+
 /// A line that says something.
 struct Line<'a> {
     number: usize,
@@ -31,29 +44,48 @@ pub(super) fn merge(words: &[OsString], path: &Path, text: &str) -> Result<Reque
         given.value_source(&line.name.replace('-', "_")) == Some(ValueSource::CommandLine)
     };
     let left: Vec<&Line<'_>> = lines.iter().filter(|line| !is_given(line)).collect();
-    let error = match with(words, &left) {
-        Ok(request) => return Ok(request),
-        Err(error) => error,
-    };
     check(path, &lines.iter().collect::<Vec<_>>())?;
-    interpret(words)?;
-    // Each is sound by itself, so that it is the command line that one of the lines does not go
-    // together with.
-    without_one(&left)
-        .find_map(|(_, rest)| with(words, &rest).ok())
-        .ok_or(error)
+    with(words, &left).or_else(|error| without_the_meaningless(words, left, &error).ok_or(error))
+}
+
+/// What the words mean without the lines that they make meaningless, if there is a way. The file is
+/// sound by itself: what is wrong with both together is a line's fault if it is gone without it.
+fn without_the_meaningless<'a>(
+    words: &[OsString],
+    mut lines: Vec<&'a Line<'a>>,
+    error: &Error,
+) -> Option<Request> {
+    let mut fault = error.to_string();
+    loop {
+        let mut next = None;
+        for (_, rest) in without_one(&lines) {
+            match with(words, &rest) {
+                Ok(request) => return Some(request),
+                Err(other) if other.to_string() != fault => {
+                    next.get_or_insert((rest, other.to_string()));
+                }
+                Err(_) => {}
+            }
+        }
+        (lines, fault) = next?;
+    }
 }
 
 /// The lines of a file, each sound by itself.
 fn read<'a>(path: &Path, text: &'a str) -> Result<Vec<Line<'a>>> {
     let command = Cli::command();
     let mut lines = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, text) in text.lines().enumerate() {
-        let text = text.trim();
+        let text = text.trim_start();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
         let number = index + 1;
+        if text.contains('\0') {
+            let fault = anyhow!("it holds a NUL byte; write it anew as text");
+            return Err(located(path, Some(number), &fault));
+        }
         let line =
             parse(&command, number, text).map_err(|error| located(path, Some(number), &error))?;
         // Whether it goes together with others is asked when all are known.
@@ -66,10 +98,17 @@ fn read<'a>(path: &Path, text: &'a str) -> Result<Vec<Line<'a>>> {
 
 /// Reads `name value` or `name=value`, or the name of an option that takes none.
 fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Line<'a>> {
-    let (name, value) = match text.split_once(|c: char| c.is_ascii_whitespace() || c == '=') {
-        Some((name, value)) => (name, Some(value.trim_start())),
-        None => (text, None),
-    };
+    let end = text.find(|c: char| c.is_ascii_whitespace() || c == '=');
+    let (name, rest) = text.split_at(end.unwrap_or(text.len()));
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('=').unwrap_or(rest).trim_start();
+    let value = end.map(|_| {
+        if is_exact(name) {
+            rest
+        } else {
+            rest.trim_end()
+        }
+    });
     let shown = shortened(&escaped(name.as_ref()));
     ensure!(
         !name.starts_with('-'),
@@ -97,6 +136,11 @@ fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Li
     })
 }
 
+/// Whether blanks at the end of its value are part of it.
+fn is_exact(name: &str) -> bool {
+    name.ends_with("-if") || name == "before-retry"
+}
+
 /// What the words mean with these lines before them.
 fn with(words: &[OsString], lines: &[&Line<'_>]) -> Result<Request> {
     let mut all: Vec<OsString> = vec!["retry".into()];
@@ -114,18 +158,22 @@ fn check(path: &Path, lines: &[&Line<'_>]) -> Result<()> {
     let Err(error) = with(&[], lines) else {
         return Ok(());
     };
-    let culprit = without_one(lines).find(|(_, rest)| with(&[], rest).is_ok());
+    let culprit = without_one(lines)
+        .into_iter()
+        .find(|(_, rest)| with(&[], rest).is_ok());
     Err(located(path, culprit.map(|(number, _)| number), &error))
 }
 
-/// The lines without each of them in turn, from the last one on, and its number.
-fn without_one<'a, 'b>(
-    lines: &'b [&'a Line<'a>],
-) -> impl Iterator<Item = (usize, Vec<&'a Line<'a>>)> + use<'a, 'b> {
-    lines.iter().rev().map(|left_out| {
-        let rest = lines.iter().filter(|line| line.number != left_out.number);
-        (left_out.number, rest.copied().collect())
-    })
+/// The lines without each option in turn that another may make meaningless, and the number of its
+/// last line.
+fn without_one<'a>(lines: &[&'a Line<'a>]) -> Vec<(usize, Vec<&'a Line<'a>>)> {
+    let names = DEPENDENT.iter().rev();
+    let without = names.filter_map(|name| {
+        let last = lines.iter().rev().find(|line| line.name == *name)?;
+        let rest = lines.iter().filter(|line| line.name != *name);
+        Some((last.number, rest.copied().collect()))
+    });
+    without.collect()
 }
 
 fn located(path: &Path, number: Option<usize>, error: &Error) -> Error {

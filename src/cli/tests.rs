@@ -417,6 +417,35 @@ fn a_line_that_the_command_line_makes_meaningless_is_dropped() {
 }
 
 #[test]
+fn a_command_line_that_needs_the_file_is_judged_with_it() {
+    let job = job_with_file("shared x\nfactor 3\n", "--budget 3 --backoff linear true");
+    assert_eq!(job.sharing.map(|sharing| sharing.budget.tokens), Some(3));
+    let job = job_with_file(
+        "deadline 1m\nfactor 3\n",
+        "--reserve 3s --backoff linear true",
+    );
+    assert_eq!(job.policy.reserve, Duration::from_secs(3));
+    let job = job_with_file(
+        "factor 3\nretry-on 1\n",
+        "--backoff linear --stop-on 1 true",
+    );
+    assert_eq!(job.policy.backoff.curve, Curve::Linear);
+    let sentence =
+        "--reserve 10.0s leaves no time for a retry within --deadline 5.00s; make it shorter";
+    file_refused("deadline 5s\n", "--reserve 10s true", sentence);
+}
+
+#[test]
+fn a_value_may_stand_behind_blanks_and_an_equals_sign() {
+    let job = job_with_file("\u{feff}attempts = 3\nretry-if = a b \nlog=x\n", "true");
+    assert_eq!(job.policy.attempts, Attempts::AtMost(3));
+    assert_eq!(job.policy.patterns.retry_if[0].written(), "a b ");
+    assert_eq!(job.log, Some("x".into()));
+    let nul = "policy file 'usual', line 2: it holds a NUL byte; write it anew as text";
+    file_refused("attempts 3\nlog a\0b", "true", nul);
+}
+
+#[test]
 fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
     let at = "policy file 'usual', line";
     let duration = "write it like 500ms, 1.5s, 1m30s or 2h; the units are ns us ms s m h d w";
@@ -465,7 +494,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
     file_refused(
         "base 1s\nfactor 3\nbackoff linear",
         "true",
-        &format!("{at} 3: {linear}"),
+        &format!("{at} 2: {linear}"),
     );
     let lone = "--budget means nothing without --shared PATH; give that too, or leave it out";
     file_refused("budget 3\nbase 1s", "true", &format!("{at} 1: {lone}"));

@@ -21,7 +21,8 @@ impl Machine<'_> {
     /// Does it as soon as nobody else has the lock. What cannot be done is said once, and retries go
     /// on: a budget is there to spare others, not to fail a run.
     pub(super) fn settle_with_others(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token> {
-        let patience_ends = self.now() + PATIENCE;
+        let patience_ends = [self.now() + PATIENCE].into_iter().chain(self.deadline);
+        let patience_ends = patience_ends.min().unwrap_or_default();
         let mut nap = NAP;
         loop {
             let done = match &self.shared {
@@ -51,9 +52,8 @@ impl Machine<'_> {
                 Done::Busy => "another process does not let go of it".to_owned(),
                 Done::Unusable(reason) => reason,
             };
-            if std::mem::take(&mut self.warns.budget) {
-                emit(&Event::BudgetUnusable(reason));
-            }
+            self.shared = None;
+            emit(&Event::BudgetUnusable(reason));
             return Ok(Token::Granted);
         }
     }

@@ -23,7 +23,10 @@ impl Machine<'_> {
         until: Duration,
         emit: &mut Emit<'_>,
     ) -> Result<Option<Signal>> {
-        let counts_down = self.counts_down && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN;
+        // What others write late would be written behind it.
+        let is_alone = !self.flow.hears_the_late();
+        let counts_down =
+            self.counts_down && is_alone && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN;
         let waited = self.wait_and_tell(until, counts_down, emit);
         if !counts_down {
             return waited;

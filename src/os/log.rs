@@ -1,8 +1,8 @@
 //! The file that a run is logged to.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::io::{retry_on_intr, write};
@@ -30,8 +30,8 @@ impl Log {
             .open(path);
         match opened {
             Ok(file) => Ok(Self {
+                is_torn: ends_in_a_line(path, &file) == Some(false),
                 file,
-                is_torn: false,
             }),
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
                 Err("it is a FIFO or a socket, and nobody reads it".into())
@@ -68,4 +68,16 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// Whether what another has written ends as it should, if there is anything and it can be read.
+fn ends_in_a_line(path: &Path, file: &File) -> Option<bool> {
+    let now = file.metadata().ok().filter(Metadata::is_file)?;
+    let mut last = [0];
+    let before = now.len().checked_sub(1)?;
+    File::open(path)
+        .ok()?
+        .read_exact_at(&mut last, before)
+        .ok()?;
+    Some(last == *b"\n")
 }

@@ -50,6 +50,7 @@ pub(crate) struct Machine<'a> {
     supervision: Supervision,
     shares_group: bool,
     flow: Flow<'a>,
+    /// Nothing if there is none, or it could not be used.
     shared: Option<Shared<'a>>,
     /// When everything must be over.
     deadline: Option<Duration>,
@@ -66,8 +67,6 @@ struct Warnings {
     nested: bool,
     /// That what was read from stdin is gone, if it is.
     spent: bool,
-    /// That there is no budget, if it cannot be used.
-    budget: bool,
 }
 
 impl<'a> Machine<'a> {
@@ -100,7 +99,6 @@ impl<'a> Machine<'a> {
             warns: Warnings {
                 nested: env::var_os("RETRY_ATTEMPT").is_some(),
                 spent: true,
-                budget: true,
             },
         })
     }

@@ -50,6 +50,13 @@ pub(super) struct Bar {
 }
 
 impl Herd {
+    /// The same if all share a budget of so many retries, which time does not give back.
+    pub(super) fn sharing(mut self, retries: u32) -> Self {
+        let most = u128::from(self.clients) + u128::from(retries);
+        self.most_attempts = Some(self.most_attempts.map_or(most, |all| all.min(most)));
+        self
+    }
+
     /// So many clients, each of which can make at most so many attempts.
     pub(super) fn new<D: FnMut() -> f64>(
         policy: &Policy,

@@ -36,7 +36,13 @@ impl<'a> Github<'a> {
         match event {
             Event::Starting { attempt, .. } => {
                 let of = self.attempts;
-                Some(command("group", &named(&format!("attempt {attempt}/{of}"))))
+                let group = command("group", &named(&format!("attempt {attempt}/{of}")));
+                // What a hook or a background job has written may have no end.
+                Some(if *attempt == 1 {
+                    group
+                } else {
+                    format!("\n{group}")
+                })
             }
             Event::Ended(_, Decision::Succeed(_)) => {
                 let line = self.text.line(event).unwrap_or_default();
@@ -50,7 +56,8 @@ impl<'a> Github<'a> {
             }
             Event::Ended(_, Decision::Stop(_)) => {
                 let said = said();
-                let (failed, end) = said.split_once("; ").unwrap_or(("", &said));
+                let cut = said.rfind("; giving up").unwrap_or(0);
+                let (failed, end) = (&said[..cut], said[cut..].trim_start_matches("; "));
                 let warning = match failed {
                     "" => String::new(),
                     failed => command(WARNING, &named(failed)),
@@ -60,7 +67,7 @@ impl<'a> Github<'a> {
             Event::TooLate { .. } | Event::Interrupted { .. } | Event::HookFailed { .. } => self
                 .text
                 .line(event)
-                .map(|_| command(ERROR, &named(&said()))),
+                .map(|_| format!("\n{}", command(ERROR, &named(&said())))),
             _ => self.text.line(event),
         }
     }

@@ -172,6 +172,11 @@ impl<'a> Flow<'a> {
             .collect()
     }
 
+    /// Whether somebody who has outlived an attempt may still write.
+    pub(crate) fn hears_the_late(&self) -> bool {
+        self.late.watched().next().is_some()
+    }
+
     /// Closes what those who have outlived their attempt write to.
     pub(crate) fn forget_the_late(&mut self) {
         self.late.forget();

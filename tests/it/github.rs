@@ -78,3 +78,25 @@ fn a_program_that_cannot_be_run_is_an_error_and_a_signal_too() {
         "{done:?}"
     );
 }
+
+#[test]
+fn what_a_hook_or_a_background_job_leaves_unfinished_hides_no_command_either() {
+    let sandbox = Sandbox::new();
+    let options = format!("{FAST} -a 2 --log-format github --before-retry");
+    for hook in ["printf half", "printf half; exit 1"] {
+        let done = sandbox
+            .retry(&options)
+            .arg(hook)
+            .args(["--", "false"])
+            .run();
+        let commands = done
+            .stderr
+            .lines()
+            .filter(|line| line.contains("::group") || line.contains("::error"));
+        assert!(commands.clone().count() >= 2, "{done:?}");
+        assert!(
+            commands.clone().all(|line| line.starts_with("::")),
+            "{done:?}"
+        );
+    }
+}

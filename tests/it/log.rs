@@ -492,3 +492,15 @@ fn no_secret_gets_into_a_log() {
     assert!(!done.stderr.contains("s3cr3t"), "{done:?}");
     assert!(!sandbox.text("s3cr3t/l").contains("s3cr3t"));
 }
+
+#[test]
+fn a_line_that_another_run_has_not_ended_takes_no_line_of_ours_with_it() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("l"), "{\"event\":\"sta").expect("a file");
+    sandbox.retry("-q --log l -- true").run().exits(0);
+    let text = sandbox.text("l");
+    let starts = text
+        .lines()
+        .filter(|line| line.starts_with("{\"event\":\"start\""));
+    assert_eq!(starts.count(), 1, "{text}");
+}
