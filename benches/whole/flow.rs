@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 
-use crate::sample::{Row, Sample, timed};
+use crate::sample::{Row, Sample, Unit, timed};
 
 const RETRY: &str = env!("CARGO_BIN_EXE_retry");
 
@@ -49,7 +49,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 )
             }),
             floor: Box::new(|| replayed(&mut part("drain", &[]))),
-            bytes: Some(FLOW),
+            unit: Unit::Bytes(FLOW),
         },
     ]
 }
@@ -72,7 +72,7 @@ fn passing(name: &'static str, target: &'static str, options: &'static [&'static
             )
         }),
         floor: Box::new(move || drained(&mut Command::new("cat"), &again)),
-        bytes: Some(FLOW),
+        unit: Unit::Bytes(FLOW),
     }
 }
 

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod flow;
+mod runs;
 mod sample;
 
 use std::env;
@@ -26,8 +27,9 @@ fn main() -> ExitCode {
         "{:<24} {:>12} {:>12} {:>8} {:>9}  target",
         "row", "program", "floor", "ratio", "RSS kB"
     );
-    for row in flow::rows().iter().filter(|row| is_wanted(row)) {
-        println!("{}", measure(row));
+    let rows = runs::rows().into_iter().chain(flow::rows());
+    for row in rows.filter(is_wanted) {
+        println!("{}", measure(&row));
     }
     ExitCode::SUCCESS
 }

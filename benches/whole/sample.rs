@@ -22,8 +22,19 @@ pub(crate) struct Row {
     pub(crate) rounds: usize,
     pub(crate) program: Run,
     pub(crate) floor: Run,
-    /// Bytes that flow in a run, if that is what counts.
-    pub(crate) bytes: Option<u64>,
+    /// What counts in a run.
+    pub(crate) unit: Unit,
+}
+
+/// What a run is measured by.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    /// So many bytes flow.
+    Bytes(u64),
+    /// So many times it does what the floor does not.
+    More(u32),
+    /// It takes its time.
+    Run,
 }
 
 /// A row with its figures.
@@ -75,8 +86,8 @@ impl fmt::Display for Figures<'_> {
             f,
             "{:<24} {:>12} {:>12} {:>8.2} {:>9}  {}",
             self.row.name,
-            shown(self.program, self.row.bytes),
-            shown(self.floor, self.row.bytes),
+            self.row.unit.shown(self.program, self.floor),
+            self.row.unit.shown(self.floor, Duration::ZERO),
             self.ratio,
             self.resident,
             self.row.target
@@ -84,17 +95,21 @@ impl fmt::Display for Figures<'_> {
     }
 }
 
-fn shown(time: Duration, bytes: Option<u64>) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-    bytes.map_or_else(
-        || format!("{:.1} us", time.as_secs_f64() * 1e6),
-        |bytes| {
-            format!(
-                "{:.2} GiB/s",
-                bytes as f64 / time.as_secs_f64() / f64::from(1 << 30)
-            )
-        },
-    )
+impl Unit {
+    fn shown(self, time: Duration, floor: Duration) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+        match self {
+            Self::Bytes(bytes) => {
+                let gib = bytes as f64 / f64::from(1 << 30);
+                format!("{:.2} GiB/s", gib / time.as_secs_f64())
+            }
+            Self::More(times) if !floor.is_zero() => {
+                let more = time.as_secs_f64() - floor.as_secs_f64();
+                format!("{:.1} us each", more / f64::from(times) * 1e6)
+            }
+            Self::More(_) | Self::Run => format!("{:.1} ms", time.as_secs_f64() * 1e3),
+        }
+    }
 }
 
 /// Runs a command to its end, which must be a success. What `meanwhile` does is part of the run.

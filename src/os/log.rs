@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
+use rustix::event::{Timespec, poll};
 use rustix::io::{retry_on_intr, write};
 
 use crate::plain::described;
@@ -30,7 +31,7 @@ impl Log {
             .open(path);
         match opened {
             Ok(file) => Ok(Self {
-                is_torn: ends_in_a_line(path, &file) == Some(false),
+                is_torn: is_torn(path, &file),
                 file,
             }),
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
@@ -70,14 +71,34 @@ impl Log {
     }
 }
 
-/// Whether what another has written ends as it should, if there is anything and it can be read.
-fn ends_in_a_line(path: &Path, file: &File) -> Option<bool> {
+/// How often, and how long apart, a line that has no end is looked at: another may be writing it.
+const LOOKS: usize = 4;
+const BETWEEN_LOOKS: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 5_000_000,
+};
+
+/// Whether the last line that another has written has no end, and gets none.
+fn is_torn(path: &Path, file: &File) -> bool {
+    let mut before = None;
+    for look in 0..LOOKS {
+        if look > 0 {
+            let _ = poll(&mut [], Some(&BETWEEN_LOOKS));
+        }
+        match end_of(path, file) {
+            Some((_, b'\n')) | None => return false,
+            Some((length, _)) if before.is_some_and(|before| before != length) => return false,
+            Some((length, _)) => before = Some(length),
+        }
+    }
+    true
+}
+
+/// How long a regular file is, and the last byte of it, if there is one and it can be read.
+fn end_of(path: &Path, file: &File) -> Option<(u64, u8)> {
     let now = file.metadata().ok().filter(Metadata::is_file)?;
     let mut last = [0];
-    let before = now.len().checked_sub(1)?;
-    File::open(path)
-        .ok()?
-        .read_exact_at(&mut last, before)
-        .ok()?;
-    Some(last == *b"\n")
+    let at = now.len().checked_sub(1)?;
+    File::open(path).ok()?.read_exact_at(&mut last, at).ok()?;
+    Some((now.len(), last[0]))
 }
