@@ -31,8 +31,10 @@ fn storm(options: &str, script: &str) {
         let sent = Instant::now();
         running.signal(signal);
         let done = running.wait();
+        // A disk that others keep busy may hold up a process that has just begun for as long as its
+        // journal is written, five seconds, and no signal ends that.
         assert!(
-            done.ended.saturating_duration_since(sent) < AT_ONCE,
+            done.ended.saturating_duration_since(sent) < AT_ONCE * 2,
             "{done:?}"
         );
         // A command that fails or times out in the very same instant is reported as that.
