@@ -44,12 +44,14 @@ pub(super) fn merge(words: &[OsString], path: &Path, text: &str) -> Result<Reque
         given.value_source(&line.name.replace('-', "_")) == Some(ValueSource::CommandLine)
     };
     let left: Vec<&Line<'_>> = lines.iter().filter(|line| !is_given(line)).collect();
-    check(path, &lines.iter().collect::<Vec<_>>())?;
-    with(words, &left).or_else(|error| without_the_meaningless(words, left, &error).ok_or(error))
+    with(words, &left).or_else(|error| {
+        check(path, &lines.iter().collect::<Vec<_>>(), &error)?;
+        without_the_meaningless(words, left, &error).ok_or(error)
+    })
 }
 
-/// What the words mean without the lines that they make meaningless, if there is a way. The file is
-/// sound by itself: what is wrong with both together is a line's fault if it is gone without it.
+/// What the words mean without the lines that they make meaningless, if there is a way. What is wrong
+/// with both together, and not with the file alone, is a line's fault if it is gone without it.
 fn without_the_meaningless<'a>(
     words: &[OsString],
     mut lines: Vec<&'a Line<'a>>,
@@ -153,15 +155,18 @@ fn with(words: &[OsString], lines: &[&Line<'_>]) -> Result<Request> {
     interpret(&all)
 }
 
-/// Whether the lines go together, or which of them does not.
-fn check(path: &Path, lines: &[&Line<'_>]) -> Result<()> {
-    let Err(error) = with(&[], lines) else {
-        return Ok(());
-    };
-    let culprit = without_one(lines)
-        .into_iter()
-        .find(|(_, rest)| with(&[], rest).is_ok());
-    Err(located(path, culprit.map(|(number, _)| number), &error))
+/// Whether the file has this fault by itself, and then which line. Another that it has may be mended
+/// by the command line: a budget in the file, and the place for it there.
+fn check(path: &Path, lines: &[&Line<'_>], fault: &Error) -> Result<()> {
+    match with(&[], lines) {
+        Err(error) if error.to_string() == fault.to_string() => {
+            let culprit = without_one(lines)
+                .into_iter()
+                .find(|(_, rest)| with(&[], rest).is_ok());
+            Err(located(path, culprit.map(|(number, _)| number), &error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The lines without each option in turn that another may make meaningless, and the number of its

@@ -436,6 +436,16 @@ fn a_command_line_that_needs_the_file_is_judged_with_it() {
 }
 
 #[test]
+fn a_file_that_needs_the_command_line_is_judged_with_it() {
+    let job = job_with_file("budget 20\n", "--shared x true");
+    assert_eq!(job.sharing.map(|sharing| sharing.budget.tokens), Some(20));
+    let job = job_with_file("reserve 5s\n", "--deadline 1m true");
+    assert_eq!(job.policy.reserve, Duration::from_secs(5));
+    let job = job_with_file("budget 20\nfactor 3\n", "--shared x --backoff linear true");
+    assert_eq!(job.policy.backoff.curve, Curve::Linear);
+}
+
+#[test]
 fn a_value_may_stand_behind_blanks_and_an_equals_sign() {
     let job = job_with_file("\u{feff}attempts = 3\nretry-if = a b \nlog=x\n", "true");
     assert_eq!(job.policy.attempts, Attempts::AtMost(3));
