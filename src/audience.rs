@@ -1,8 +1,9 @@
 //! Who hears of a run, and by which clocks.
 
 use std::mem;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime};
 
+use crate::clock;
 use crate::event::Event;
 use crate::job::{Format, Job, Verbosity};
 use crate::os::{self, Log};
@@ -116,7 +117,7 @@ impl<'a> Audience<'a> {
 
     fn stamp(&self) -> Stamp {
         Stamp {
-            time: time_of_day(SystemTime::now()),
+            time: time_of_day(clock::now()),
             elapsed: self.begun.elapsed(),
         }
     }
@@ -125,13 +126,13 @@ impl<'a> Audience<'a> {
 /// The time in UTC, with milliseconds. A clock that is off by ages shows the first or the last time
 /// that can be written.
 fn time_of_day(now: SystemTime) -> String {
-    const END_OF_9999: Duration = Duration::from_secs(253_402_300_799);
-    let now = now.clamp(UNIX_EPOCH, UNIX_EPOCH + END_OF_9999);
-    humantime::format_rfc3339_millis(now).to_string()
+    humantime::format_rfc3339_millis(clock::datable(now)).to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use super::*;
 
     #[test]

@@ -181,4 +181,4 @@ impl Window {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

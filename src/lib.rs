@@ -24,6 +24,7 @@
 //! rehearsal  a world of virtual time
 //! plan     what a job would do, from rehearsals
 //! ── the outside ───────────────────────────────────────────────────────────────────────
+//! clock    the time of day
 //! shared   the bucket in a locked file
 //! stream   what flows in and out of the command: replayed, looked at, held back
 //! os       the real world: signals, processes, terminal; `sys` holds every `unsafe`
@@ -48,6 +49,7 @@ mod audience;
 mod backoff;
 mod bucket;
 mod cli;
+mod clock;
 mod engine;
 mod event;
 mod job;
@@ -128,13 +130,12 @@ fn sentence(error: &Error) -> String {
 /// Runs the job in the real world.
 fn execute(job: &Job, begun: Instant) -> Result<Exit> {
     let seed = job.seed.map_or_else(entropy, Ok)?;
-    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
     let run_id = format!("{:016x}{:016x}", entropy()?, entropy()?);
     let mut world = os::Machine::new(job, run_id.clone(), begun)?;
     let reporter = Reporter::new(job, line_prefix());
     let json = Json::new(job, &run_id, process::id());
     let mut audience = Audience::new(job, begun, reporter, json);
-    let mut draw = || unit(generator.next_u64());
+    let mut draw = draws(seed, 0);
     let mut emit = |event: &Event<'_>| audience.tell(event);
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
     audience.end(&end.as_ref().copied().map_err(sentence));

@@ -8,12 +8,13 @@ use std::fs::{File, Metadata, OpenOptions, symlink_metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::bucket::{Bucket, Budget, Deed};
+use crate::clock;
 use crate::job::Sharing;
 use crate::plain::described;
 
@@ -91,9 +92,7 @@ impl<'a> Shared<'a> {
     fn change_locked(&self, file: &File, deed: Deed) -> io::Result<Done> {
         let mut text = Vec::new();
         file.take(MOST_READ).read_to_end(&mut text)?;
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (mut bucket, rebuilt) = match Kept::of(&text) {
             Kept::Nothing => (Bucket::new(now), false),
             Kept::Bucket(bucket) => (bucket, false),

@@ -104,6 +104,15 @@ pub(crate) fn parse_limit(text: &str) -> Result<Limit, String> {
     Ok(Limit(Some(limit).filter(|limit| !limit.is_zero())))
 }
 
+/// Nanoseconds in whole milliseconds, rounded half up.
+pub(crate) fn whole_millis(nanos: u128) -> u128 {
+    rounded_to(nanos, 1_000_000)
+}
+
+fn rounded_to(nanos: u128, unit: u128) -> u128 {
+    nanos.saturating_add(unit / 2) / unit
+}
+
 /// A duration as people read it: whole milliseconds below a second, three significant digits below
 /// a minute, then minutes and seconds, then hours and minutes; each rounded half up.
 pub(crate) struct Shown(pub(crate) Duration);
@@ -111,9 +120,9 @@ pub(crate) struct Shown(pub(crate) Duration);
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ns = nanos(self.0);
-        let rounded_to = |unit: u128| (ns + unit / 2) / unit;
+        let rounded_to = |unit| rounded_to(ns, unit);
         let (ms, cs, ds) = (
-            rounded_to(1_000_000),
+            whole_millis(ns),
             rounded_to(10_000_000),
             rounded_to(100_000_000),
         );

@@ -322,7 +322,8 @@ fn a_base_or_a_cap_of_nothing_means_no_delay() {
 
 // ── properties ──────────────────────────────────────────────────────────────────────────────
 
-fn any_duration() -> impl Strategy<Value = Duration> {
+/// Durations of every size, the ends among them.
+pub(crate) fn any_duration() -> impl Strategy<Value = Duration> {
     prop_oneof![
         Just(Duration::ZERO),
         Just(Duration::MAX),

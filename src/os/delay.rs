@@ -24,9 +24,10 @@ impl Machine<'_> {
         emit: &mut Emit<'_>,
     ) -> Result<Option<Signal>> {
         // What others write late would be written behind it.
-        let is_alone = !self.flow.hears_the_late();
-        let counts_down =
-            self.counts_down && is_alone && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN;
+        let counts_down = self.counts_down
+            && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN
+            && !self.flow.hears_the_late()
+            && terminal::may_change();
         let waited = self.wait_and_tell(until, counts_down, emit);
         if !counts_down {
             return waited;

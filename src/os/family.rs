@@ -6,12 +6,12 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpgid, test_kill_process_group};
 
 use super::sys;
 use crate::signal::Signal;
+use crate::stream::is_ready;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -89,7 +89,7 @@ impl Family {
     /// Forgets the members that have ended, and sees to it that some of the others are watched.
     pub(super) fn sift(&mut self) {
         self.members
-            .retain(|member| !member.watch.as_ref().is_some_and(is_readable));
+            .retain(|member| !member.watch.as_ref().is_some_and(is_ready));
         while self.members.iter().all(|member| member.watch.is_none()) && !self.members.is_empty() {
             for member in self.members.iter_mut().take(MOST_WATCHES) {
                 member.watch = watch(member.process).ok();
@@ -212,17 +212,6 @@ impl Family {
             let _ = sys::kill(-leader.as_raw_nonzero().get(), Signal::KILL);
         }
     }
-}
-
-fn is_readable(watch: &OwnedFd) -> bool {
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    matches!(
-        poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&at_once)),
-        Ok(1..)
-    )
 }
 
 fn send(pid: Pid, signal: Signal) -> io::Result<()> {

@@ -57,7 +57,7 @@ pub(crate) struct Machine<'a> {
     /// The fatal signal that has reached us during the last attempt, if any.
     interrupted: Option<Signal>,
     warns: Warnings,
-    /// Whether people see how long a delay still takes.
+    /// Whether people are to see how long a delay still takes, if there is a terminal for it.
     counts_down: bool,
 }
 
@@ -91,9 +91,7 @@ impl<'a> Machine<'a> {
             shares_group,
             flow: Flow::open(job, sys::output_was_closed())?,
             shared: job.sharing.as_ref().map(Shared::new),
-            counts_down: job.format == Format::Text
-                && job.verbosity != Verbosity::Quiet
-                && terminal::may_change(),
+            counts_down: job.format == Format::Text && job.verbosity != Verbosity::Quiet,
             deadline: job.policy.deadline,
             interrupted: None,
             warns: Warnings {

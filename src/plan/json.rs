@@ -6,11 +6,10 @@ use serde::Serialize;
 
 use super::bounds::LastAttempts;
 use super::rows::{Allowed, Row};
-use super::words::{curve_name, factor_number, jitter_name};
+use super::words::factor_number;
 use super::{Plan, herd};
-use crate::backoff::Curve;
 use crate::job::Job;
-use crate::units::nanos;
+use crate::units::{nanos, whole_millis};
 
 /// The version of the object, raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
@@ -27,7 +26,7 @@ struct Object {
     schema: u32,
     max_attempts: Option<u64>,
     max_retries: Option<u64>,
-    backoff: &'static str,
+    backoff: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     factor: Option<f64>,
     base_ms: u64,
@@ -110,14 +109,11 @@ impl Object {
             schema: SCHEMA,
             max_attempts: super::attempts(plan.retries),
             max_retries: plan.retries,
-            backoff: curve_name(backoff.curve),
-            factor: match backoff.curve {
-                Curve::Exponential(factor) => Some(factor_number(factor)),
-                Curve::Linear | Curve::Constant => None,
-            },
+            backoff: backoff.curve.to_string(),
+            factor: backoff.curve.factor().map(factor_number),
             base_ms: millis(backoff.base),
             cap_ms: millis(backoff.cap),
-            jitter: jitter_name(backoff.jitter),
+            jitter: backoff.jitter.to_string(),
             retries: plan.rows.iter().map(Retry::from).collect(),
             rest: plan.rest.as_ref().map(Rest::from),
             expected_ms: plan.expected.map(rounded),
@@ -202,11 +198,9 @@ impl From<&herd::Herd> for Herd {
     }
 }
 
-/// Whole milliseconds, rounded half up; what is too large saturates.
+/// Whole milliseconds; what is too large saturates.
 fn rounded(nanos: u128) -> u64 {
-    const NANOS_PER_MILLI: u128 = 1_000_000;
-    let millis = nanos.saturating_add(NANOS_PER_MILLI / 2) / NANOS_PER_MILLI;
-    u64::try_from(millis).unwrap_or(u64::MAX)
+    u64::try_from(whole_millis(nanos)).unwrap_or(u64::MAX)
 }
 
 fn millis(time: Duration) -> u64 {

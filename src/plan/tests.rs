@@ -6,6 +6,7 @@ use snapbox::{assert_data_eq, str};
 
 use super::rows::Allowed;
 use super::*;
+use crate::backoff::tests::any_duration;
 use crate::backoff::{Backoff, Curve};
 use crate::cli::{self, Request};
 use crate::engine;
@@ -691,16 +692,6 @@ fn each_client_has_draws_of_its_own_and_the_first_those_of_the_run() {
 }
 
 // Properties.
-
-fn any_duration() -> impl Strategy<Value = Duration> {
-    prop_oneof![
-        Just(Duration::ZERO),
-        Just(Duration::MAX),
-        Just(Duration::from_nanos(1)),
-        (0..100_000_u64).prop_map(Duration::from_millis),
-        (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(s, ns)| Duration::new(s, ns)),
-    ]
-}
 
 fn any_backoff() -> impl Strategy<Value = Backoff> {
     let factor = prop_oneof![

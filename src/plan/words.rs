@@ -1,11 +1,10 @@
 //! What the parts of a schedule are called, and its numbers.
 
-use std::fmt;
 use std::time::Duration;
 
 use super::tail::float;
 use crate::backoff::{Backoff, Curve, Jitter};
-use crate::numbers::{Factor, Share};
+use crate::numbers::Factor;
 use crate::units::Shown;
 
 /// What is too long for a column of the table is too long for anybody.
@@ -27,63 +26,29 @@ pub(super) fn attempts(retries: Option<u64>) -> String {
 /// A schedule in words.
 pub(super) fn described(backoff: &Backoff) -> String {
     let growth = match backoff.curve {
-        Curve::Exponential(factor) => format!(", factor {}", Decimal(factor.times(BILLION))),
+        Curve::Exponential(factor) => format!(", factor {factor}"),
         Curve::Linear | Curve::Constant => String::new(),
     };
     format!(
         "{} backoff: base {}{growth}, cap {}, {}",
-        curve_name(backoff.curve),
+        backoff.curve,
         Shown(backoff.base),
         Shown(backoff.cap),
         jitter(backoff.jitter)
     )
 }
 
-/// What a curve is called on the command line.
-pub(super) fn curve_name(curve: Curve) -> &'static str {
-    match curve {
-        Curve::Exponential(_) => "exponential",
-        Curve::Linear => "linear",
-        Curve::Constant => "constant",
-    }
-}
-
-/// What a jitter is called on the command line.
-pub(super) fn jitter_name(jitter: Jitter) -> String {
-    match jitter {
-        Jitter::None => "none".into(),
-        Jitter::Full => "full".into(),
-        Jitter::Equal => "equal".into(),
-        Jitter::Around(share) => format!("{}%", percent(share)),
-        Jitter::Decorrelated => "decorrelated".into(),
-    }
-}
-
 /// A jitter in words.
 pub(super) fn jitter(jitter: Jitter) -> String {
     match jitter {
         Jitter::None => "no jitter".into(),
-        other => format!("{} jitter", jitter_name(other)),
+        other => format!("{other} jitter"),
     }
-}
-
-fn percent(share: Share) -> Decimal {
-    Decimal(share.of(BILLION) * 100)
 }
 
 /// A factor as a number.
 pub(super) fn factor_number(factor: Factor) -> f64 {
     float(factor.times(BILLION)) / float(BILLION)
-}
-
-/// Billionths as a decimal number.
-struct Decimal(u128);
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = format!("{}.{:09}", self.0 / BILLION, self.0 % BILLION);
-        f.write_str(number.trim_end_matches('0').trim_end_matches('.'))
-    }
 }
 
 /// A time in a column.

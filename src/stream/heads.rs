@@ -4,19 +4,16 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use httpdate::HttpDate;
 
+use crate::clock;
 use crate::plain::escaped;
 use crate::retry_after::Heads;
 
 /// How much of the end of the file is read.
 const MOST_READ: u64 = 1024 * 1024;
-
-/// The end of the year 9999.
-const LAST_SECOND: Duration = Duration::from_secs(253_402_300_799);
 
 /// The file, and what it was before the attempt.
 pub(super) struct HeadFile<'a> {
@@ -98,14 +95,8 @@ impl<'a> HeadFile<'a> {
                 .and_then(|start| text.get(start..))
                 .unwrap_or_default(),
         );
-        Ok(heads.wait(wall_clock))
+        Ok(heads.wait(|| clock::now().into()))
     }
-}
-
-/// What time it is for the server, in the years that such a date can name.
-pub(super) fn wall_clock() -> HttpDate {
-    let last = UNIX_EPOCH + LAST_SECOND;
-    SystemTime::now().clamp(UNIX_EPOCH, last).into()
 }
 
 /// Opens the file without waiting for a writer, should it have become a pipe.

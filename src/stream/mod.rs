@@ -31,11 +31,11 @@ use late::Late;
 use outlet::Outlet;
 use tap::{Eyes, Tap};
 
-pub(crate) use tap::Loss;
-
 pub(crate) use ends::Ends;
 pub(crate) use findings::Findings;
 pub(crate) use parcel::{Parcel, Step};
+pub(crate) use pipes::is_ready;
+pub(crate) use tap::Loss;
 
 /// All streams of a run.
 pub(crate) struct Flow<'a> {
@@ -113,6 +113,8 @@ impl<'a> Flow<'a> {
     /// When the system is short of something.
     pub(crate) fn start(&mut self) -> io::Result<Ends> {
         self.matched = Matched::default();
+        // A start that came half way has left some.
+        self.taps.clear();
         if let Some(file) = &mut self.head_file {
             file.note();
         }

@@ -56,7 +56,7 @@ pub(super) fn state(watched: PollFd<'_>) -> PollFlags {
 }
 
 /// Whether a read would not wait.
-pub(super) fn is_ready(fd: &OwnedFd) -> bool {
+pub(crate) fn is_ready(fd: &OwnedFd) -> bool {
     !state(PollFd::new(fd, PollFlags::IN)).is_empty()
 }
 

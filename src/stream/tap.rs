@@ -9,9 +9,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use super::heads::wall_clock;
 use super::outlet::Outlet;
 use super::pipes::{never_wait, private_pipe};
+use crate::clock;
 use crate::patterns::{Matched, Patterns, Stream, Watch};
 use crate::retry_after::Heads;
 
@@ -196,7 +196,7 @@ impl Tap {
         }
         let Eyes { watch, heads } = self.eyes.take()?;
         watch.finish(matched);
-        heads?.wait(wall_clock)
+        heads?.wait(|| clock::now().into())
     }
 
     /// Whether something that belongs to an attempt that is over is still to be passed on.

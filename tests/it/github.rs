@@ -2,16 +2,17 @@
 
 use crate::support::{FAST, Sandbox};
 
+/// How many lines begin with this command.
+fn commands(text: &str, command: &str) -> usize {
+    let begins = |line: &&str| line.starts_with(command);
+    text.lines().filter(begins).count()
+}
+
 #[test]
 fn each_attempt_is_a_group_and_only_a_failed_one_a_warning() {
     let script = "retry $FAST -a 2 --log-format github -- failn 1 1 2>&1";
     let done = Sandbox::new().bash(script).run();
-    let count = |command: &str| {
-        done.stdout
-            .lines()
-            .filter(|line| line.starts_with(command))
-            .count()
-    };
+    let count = |command| commands(&done.stdout, command);
     assert_eq!(
         (count("::group::"), count("::endgroup::")),
         (2, 2),
@@ -25,12 +26,7 @@ fn if_all_fail_the_end_is_an_error() {
     let done = Sandbox::new()
         .retry(&format!("{FAST} -a 2 --log-format github -- false"))
         .run();
-    let count = |command: &str| {
-        done.stderr
-            .lines()
-            .filter(|line| line.starts_with(command))
-            .count()
-    };
+    let count = |command| commands(&done.stderr, command);
     assert_eq!(
         (count("::group::"), count("::endgroup::")),
         (2, 2),

@@ -100,8 +100,12 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "units",
         ],
     ),
-    ("shared", &["bucket", "job", "plain"]),
-    ("stream", &["job", "patterns", "plain", "retry_after"]),
+    ("clock", &[]),
+    ("shared", &["bucket", "clock", "job", "plain"]),
+    (
+        "stream",
+        &["clock", "job", "patterns", "plain", "retry_after"],
+    ),
     (
         "os",
         &[
@@ -109,7 +113,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "stream",
         ],
     ),
-    ("audience", &["event", "job", "os", "report", "status"]),
+    (
+        "audience",
+        &["clock", "event", "job", "os", "report", "status"],
+    ),
 ];
 
 #[test]
@@ -165,7 +172,8 @@ fn clocks_and_chance_come_in_at_the_edge() {
         &["lib"],
     );
     // A server may name a time of day, a shared budget comes back with time, and a log is dated.
-    occurs_only_in(&["SystemTime"], &["audience", "shared", "stream"]);
+    occurs_only_in(&["SystemTime::now"], &["clock"]);
+    occurs_only_in(&["SystemTime"], &["audience", "clock"]);
     occurs_only_in(
         &["std::fs", "std::process", "rustix::"],
         &["lib", "main", "os", "shared", "stream"],

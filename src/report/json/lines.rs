@@ -9,7 +9,7 @@ use crate::policy::{Decision, Policy};
 use crate::report::json::words;
 use crate::signal::Signal;
 use crate::status::Outcome;
-use crate::units::nanos;
+use crate::units::{nanos, whole_millis};
 
 /// The largest whole number that every reader of JSON keeps exactly, 2^53 - 1. What is longer, such
 /// as a time without end, is written as this.
@@ -22,8 +22,7 @@ pub(super) fn count(count: u64) -> u64 {
 
 /// Whole milliseconds, rounded half up.
 pub(super) fn millis(duration: Duration) -> u64 {
-    let millis = (nanos(duration) + 500_000) / 1_000_000;
-    u64::try_from(millis).map_or(LARGEST, count)
+    u64::try_from(whole_millis(nanos(duration))).map_or(LARGEST, count)
 }
 
 /// What every line begins with, and what it says besides.
