@@ -69,8 +69,6 @@ impl Signal {
     pub(crate) const KILL: Self = Self(libc::SIGKILL);
     pub(crate) const CONT: Self = Self(libc::SIGCONT);
     pub(crate) const CHLD: Self = Self(libc::SIGCHLD);
-    pub(crate) const SEGV: Self = Self(libc::SIGSEGV);
-    pub(crate) const BUS: Self = Self(libc::SIGBUS);
     pub(crate) const TSTP: Self = Self(libc::SIGTSTP);
     pub(crate) const TTIN: Self = Self(libc::SIGTTIN);
     pub(crate) const TTOU: Self = Self(libc::SIGTTOU);

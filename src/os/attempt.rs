@@ -54,7 +54,7 @@ impl Machine<'_> {
                 ..outcome.into()
             });
         }
-        let signals = (self.inbox.hooked(), self.inbox.mask_at_start());
+        let signals = (self.inbox.originals(), self.inbox.mask_at_start());
         let started = self.spawner.spawn(role, attempt, &ends, signals);
         // The command has them, and is to be the only one: their end is to be noticed.
         drop(ends);

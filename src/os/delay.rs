@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::inbox::{self, Arrival};
 use super::reap::reap_orphans;
-use super::sys::{self, Hooked};
+use super::sys;
 use super::{Machine, terminal};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
@@ -58,7 +58,7 @@ impl Machine<'_> {
             let mut wake = left;
             if counts_down {
                 // A stop has put it back.
-                Hooked::unless_ignored(Signal::TSTP)?;
+                sys::hear_unless_ignored(Signal::TSTP)?;
                 if terminal::is_in_front() {
                     emit(&Event::Waiting(left));
                 }

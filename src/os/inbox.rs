@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{getpid, getsid};
 
-use super::sys::{self, Hooked, Mask};
+use super::sys::{self, Mask, Original};
 use crate::signal::Signal;
 
 /// A signal as it arrived.
@@ -23,7 +23,8 @@ pub(super) struct Arrival {
 /// The queue, and what was true of signals before there was one.
 pub(super) struct Inbox {
     reader: OwnedFd,
-    hooked: Vec<Hooked>,
+    heard: Vec<Signal>,
+    originals: Vec<Original>,
     mask_at_start: Mask,
 }
 
@@ -80,20 +81,28 @@ impl Inbox {
         // A signal between the handler's installation and what it is to do would be lost.
         let mask_at_start = sys::hold_signals();
         sys::write_to(writer);
-        let hooked = hook_all();
+        let (mut heard, mut originals) = (Vec::with_capacity(64), Vec::new());
+        let hooked = hook_all(&mut heard, &mut originals);
         sys::release_signals(&mask_at_start);
         sys::unblock(Signal::CHLD);
         sys::unblock(Signal::CONT);
+        hooked?;
         Ok(Self {
             reader,
-            hooked: hooked?,
+            heard,
+            originals,
             mask_at_start,
         })
     }
 
-    /// The signals that are not treated as they were at the start.
-    pub(super) fn hooked(&self) -> &[Hooked] {
-        &self.hooked
+    /// The signals that reach us.
+    pub(super) fn heard(&self) -> &[Signal] {
+        &self.heard
+    }
+
+    /// What the command is to find as it was at the start, and would not by itself.
+    pub(super) fn originals(&self) -> &[Original] {
+        &self.originals
     }
 
     /// The signals that were blocked at the start.
@@ -143,26 +152,25 @@ impl Inbox {
 }
 
 /// Hears every signal that we hear.
-fn hook_all() -> io::Result<Vec<Hooked>> {
-    let mut hooked = Vec::with_capacity(64);
+fn hook_all(heard: &mut Vec<Signal>, originals: &mut Vec<Original>) -> io::Result<()> {
     let fatal = FATAL
         .iter()
         .filter_map(|number| Signal::from_number(*number));
     for signal in fatal.chain([Signal::USR1, Signal::USR2]) {
-        hooked.extend(Hooked::unless_ignored(signal)?);
+        heard.extend(sys::hear_unless_ignored(signal)?.then_some(signal));
     }
     for signal in Signal::all_real_time() {
         // Who watches us, such as valgrind, may keep one of these for itself.
-        hooked.extend(Hooked::unless_ignored(signal).ok().flatten());
+        let is_heard = sys::hear_unless_ignored(signal).unwrap_or(false);
+        heard.extend(is_heard.then_some(signal));
     }
     // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
     // it, as if the time stopped had not passed.
     for signal in [Signal::CONT, Signal::CHLD] {
-        hooked.push(Hooked::always(signal)?);
+        originals.extend(sys::hear(signal)?);
+        heard.push(signal);
     }
-    // Rust's runtime hears the first two for its own ends. A line that is too much for a limit on
-    // the size of files is lost, and we go on.
-    hooked.extend([Signal::SEGV, Signal::BUS, Signal::XFSZ].map(Hooked::before));
-    sys::ignore(Signal::XFSZ);
-    Ok(hooked)
+    // A line that is too much for a limit on the size of files is lost, and we go on.
+    originals.extend(Original::of_ignored(Signal::XFSZ));
+    Ok(())
 }

@@ -104,7 +104,7 @@ impl<'a> Machine<'a> {
     /// The signals that have arrived since they were held back, of those that would reach us.
     fn held_back(&self, held: &Mask) -> Vec<Signal> {
         let pending = sys::pending();
-        let ours = self.inbox.hooked().iter().map(|hooked| hooked.signal);
+        let ours = self.inbox.heard().iter().copied();
         ours.filter(|signal| pending.has(*signal) && !held.has(*signal))
             .collect()
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use super::sys::{self, Hooked, Mask, Recipe, Started};
+use super::sys::{self, Mask, Original, Recipe, Started};
 use crate::engine::Attempt;
 use crate::job::Job;
 use crate::plain::described;
@@ -101,7 +101,7 @@ impl<'a> Spawner<'a> {
         role: Role,
         attempt: &Attempt<'_>,
         ends: &Ends,
-        (hooked, mask): (&[Hooked], &Mask),
+        (originals, mask): (&[Original], &Mask),
     ) -> Result<Started, StartFault> {
         let program = match (role, &self.hook) {
             (Role::Hook, Some(hook)) => hook,
@@ -117,7 +117,7 @@ impl<'a> Spawner<'a> {
                 environment: &environment,
                 ends,
                 leads_group: self.leads_group,
-                hooked,
+                originals,
                 mask,
             })
         });

@@ -20,12 +20,23 @@ pub(in crate::os) const RECORD: usize = 2;
 /// The pipe that the handler writes to.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
-/// Has the handler write to this pipe, which is never closed.
+/// The process whose signals are heard.
+static OWNER: AtomicI32 = AtomicI32::new(0);
+
+/// Has the handler write what comes to this process to this pipe, which is never closed.
 pub(in crate::os) fn write_to(pipe: &'static OwnedFd) {
     PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
+    OWNER.store(own_pid(), Ordering::Relaxed);
+}
+
+fn own_pid() -> i32 {
+    getpid().as_raw_nonzero().get()
 }
 
 extern "C" fn tell(number: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    if own_pid() != OWNER.load(Ordering::Relaxed) {
+        return give_back(number);
+    }
     // SAFETY: the system gives a pointer to what it says of the signal, or none.
     let is_from_kernel = unsafe { info.as_ref() }.is_some_and(is_from_kernel);
     let number = u8::try_from(number).unwrap_or(0);
@@ -35,6 +46,16 @@ extern "C" fn tell(number: libc::c_int, info: *const libc::siginfo_t, _: *const 
     // A pipe that is full holds thousands of signals that we have not been let hear. Only then is
     // errno touched, if at all.
     let _ = rustix::io::write(pipe, &record);
+}
+
+/// A child that is about to execute the command has been given what is the command's. It takes
+/// effect when the handler returns, as it would have behind the exec, which resets all handlers: to
+/// reset them before would take a system call for each.
+fn give_back(number: libc::c_int) {
+    if let Some(signal) = Signal::from_number(number) {
+        reset(signal);
+        let _ = kill(own_pid(), signal);
+    }
 }
 
 /// Whether the kernel made a signal by itself. The sender's pid does not tell on Linux: it is 0 for
@@ -49,52 +70,26 @@ fn is_from_kernel(info: &libc::siginfo_t) -> bool {
     unsafe { info.si_pid() == 0 }
 }
 
-/// A signal that this process treats in a way of its own.
+/// What was done with a signal before us, where the command would not find it so by itself: an exec
+/// makes a handler the default, and leaves ignored what is ignored.
 #[derive(Clone, Copy)]
-pub(in crate::os) struct Hooked {
-    pub(in crate::os) signal: Signal,
-    /// It was ignored when we were started, so the command is to ignore it.
-    was_ignored: bool,
+pub(in crate::os) struct Original {
+    pub(super) signal: Signal,
+    pub(super) was_ignored: bool,
 }
 
-impl Hooked {
-    /// Hears this signal, unless it was ignored when we were started: then it stays so.
-    ///
-    /// # Errors
-    /// When the system does not let us.
-    pub(in crate::os) fn unless_ignored(signal: Signal) -> io::Result<Option<Self>> {
-        let old = set(signal)?;
-        if old.sa_sigaction == libc::SIG_IGN {
-            ignore(signal);
-            return Ok(None);
-        }
-        Ok(Some(Self {
+impl Original {
+    /// Ignores this signal, and tells what was before, should that be something else.
+    pub(in crate::os) fn of_ignored(signal: Signal) -> Option<Self> {
+        let was_ignored = is_ignored(signal);
+        ignore(signal);
+        (!was_ignored).then_some(Self {
             signal,
-            was_ignored: false,
-        }))
-    }
-
-    /// Hears this signal in any case.
-    ///
-    /// # Errors
-    /// When the system does not let us.
-    pub(in crate::os) fn always(signal: Signal) -> io::Result<Self> {
-        let old = set(signal)?;
-        Ok(Self {
-            signal,
-            was_ignored: old.sa_sigaction == libc::SIG_IGN,
+            was_ignored,
         })
     }
 
-    /// Notes how a signal is treated that Rust's runtime hears.
-    pub(in crate::os) fn before(signal: Signal) -> Self {
-        Self {
-            signal,
-            was_ignored: is_ignored(signal),
-        }
-    }
-
-    /// Puts back what was before us.
+    /// Puts it back.
     pub(super) fn restore(self) {
         if self.was_ignored {
             ignore(self.signal);
@@ -102,6 +97,31 @@ impl Hooked {
             reset(self.signal);
         }
     }
+}
+
+/// Hears this signal, unless it was ignored when we were started: then it stays so. Tells whether
+/// it is heard.
+///
+/// # Errors
+/// When the system does not let us.
+pub(in crate::os) fn hear_unless_ignored(signal: Signal) -> io::Result<bool> {
+    let was_ignored = hear(signal)?.is_some();
+    if was_ignored {
+        ignore(signal);
+    }
+    Ok(!was_ignored)
+}
+
+/// Hears this signal in any case, and tells what was before, should it have been ignored.
+///
+/// # Errors
+/// When the system does not let us.
+pub(in crate::os) fn hear(signal: Signal) -> io::Result<Option<Original>> {
+    let was_ignored = set(signal)?.sa_sigaction == libc::SIG_IGN;
+    Ok(was_ignored.then_some(Original {
+        signal,
+        was_ignored,
+    }))
 }
 
 /// Installs the handler, and returns what was there.
@@ -131,5 +151,5 @@ pub(in crate::os) fn obey_stops() {
 /// Stops here, as ^Z would have, until we are told to go on.
 pub(in crate::os) fn stop() {
     obey_stops();
-    let _ = kill(getpid().as_raw_nonzero().get(), Signal::TSTP);
+    let _ = kill(own_pid(), Signal::TSTP);
 }

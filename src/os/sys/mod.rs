@@ -21,7 +21,7 @@ use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
 use crate::stream::Ends;
 
-pub(super) use handler::{Hooked, RECORD, obey_stops, stop, write_to};
+pub(super) use handler::{Original, RECORD, hear, hear_unless_ignored, obey_stops, stop, write_to};
 use origin::{close_what_was_closed, sigpipe_was_ignored};
 pub(super) use origin::{environment, output_was_closed};
 pub(super) use start::{Recipe, Started, start};

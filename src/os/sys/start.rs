@@ -11,7 +11,7 @@ use std::ffi::{CStr, CString};
 
 use rustix::process::Pid;
 
-use super::{Hooked, Mask};
+use super::{Mask, Original};
 use crate::stream::Ends;
 
 /// All that is needed to start a command.
@@ -26,8 +26,8 @@ pub(in crate::os) struct Recipe<'a> {
     pub(in crate::os) ends: &'a Ends,
     /// Whether the command leads a process group of its own.
     pub(in crate::os) leads_group: bool,
-    /// The signals that we treat in a way of our own.
-    pub(in crate::os) hooked: &'a [Hooked],
+    /// What it is to find as it was before us.
+    pub(in crate::os) originals: &'a [Original],
     /// The signals that were blocked when we were started.
     pub(in crate::os) mask: &'a Mask,
 }

@@ -54,7 +54,7 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
     if recipe.leads_group {
         command.process_group(0);
     }
-    let (hooked, mask) = (recipe.hooked.to_vec(), *recipe.mask);
+    let (originals, mask) = (recipe.originals.to_vec(), *recipe.mask);
     let copy = |end: &Option<OwnedFd>| end.as_ref().map(OwnedFd::try_clone).transpose();
     let ends = Ends {
         stdin: copy(&recipe.ends.stdin)?,
@@ -62,8 +62,8 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
         stderr: copy(&recipe.ends.stderr)?,
     };
     let prepare = move || {
-        for hooked in &hooked {
-            hooked.restore();
+        for original in &originals {
+            original.restore();
         }
         if sys::sigpipe_was_ignored() {
             sys::ignore(Signal::PIPE);

@@ -186,13 +186,10 @@ extern "C" fn run(child: *mut c_void) -> c_int {
     unsafe { libc::_exit(status.into()) }
 }
 
-/// Our handlers gone, signals as our caller left them, and a TERM for the command should we
-/// die.
+/// Signals as our caller left them, and a TERM for the command should we die.
 fn prepare(child: &Child<'_>) {
-    // A handler must be gone before its signal is let through, or it would run here, take the
-    // signal from the command and write it into our pipe.
-    for hooked in child.recipe.hooked {
-        hooked.restore();
+    for original in child.recipe.originals {
+        original.restore();
     }
     // Rust's runtime has ignored it, and an ignored signal stays so in the command.
     if !sys::sigpipe_was_ignored() {
