@@ -73,12 +73,12 @@ mod units;
 use std::ffi::OsString;
 use std::{env, io};
 
-use std::process::{self, ExitCode};
+use std::process;
 use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result};
-use rand::rngs::{SysRng, Xoshiro256PlusPlus};
-use rand::{Rng as _, SeedableRng as _, TryRng as _};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{Rng as _, SeedableRng as _};
 
 use crate::audience::Audience;
 use crate::cli::{Request, Surroundings};
@@ -90,28 +90,30 @@ use crate::signal::Signal;
 use crate::status::{Exit, OWN_FAILURE};
 
 pub use crate::cli::command;
+pub use crate::os::words;
 
-/// Does all that the command line (program name first) asks for, and tells how to exit. Where the
-/// command died of a signal this does not return: it dies of the same signal.
+/// Does all that the command line (program name first) asks for, and tells the code to exit with.
+/// Where the command died of a signal this does not return: it dies of the same signal.
 #[must_use]
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let begun = Instant::now();
     let surroundings = Surroundings {
         policy: env::var_os("RETRY_POLICY"),
         read: &|path| os::read_options(path),
     };
-    let done = match cli::parse(args, &surroundings) {
+    let ready = os::take_over().context("cannot open /dev/null for a stream that is closed");
+    let done = match ready.and_then(|()| cli::parse(args, &surroundings)) {
         Ok(Request::Run(job)) => execute(&job, begun),
         Ok(Request::Plan(job, clients)) => foretell(&job, clients),
         Ok(Request::Show(text)) => show(&text),
-        Err(sentence) => Err(sentence),
+        Err(error) => Err(error),
     };
     match done {
-        Ok(Exit::Code(code)) => code.into(),
-        Ok(Exit::Raise(signal)) => os::die_of(signal).into(),
+        Ok(Exit::Code(code)) => code,
+        Ok(Exit::Raise(signal)) => os::die_of(signal),
         Err(error) => {
             os::say(&format!("{}{}\n", line_prefix(), sentence(&error)), false);
-            OWN_FAILURE.into()
+            OWN_FAILURE
         }
     }
 }
@@ -129,9 +131,10 @@ fn sentence(error: &Error) -> String {
 
 /// Runs the job in the real world.
 fn execute(job: &Job, begun: Instant) -> Result<Exit> {
-    let seed = job.seed.map_or_else(entropy, Ok)?;
-    let run_id = format!("{:016x}{:016x}", entropy()?, entropy()?);
-    let mut world = os::Machine::new(job, run_id.clone(), begun)?;
+    let [chance, upper, lower] = entropy()?;
+    let seed = job.seed.unwrap_or(chance);
+    let run_id = format!("{upper:016x}{lower:016x}");
+    let mut world = os::Machine::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix());
     let json = Json::new(job, &run_id, process::id());
     let mut audience = Audience::new(job, begun, reporter, json);
@@ -149,9 +152,8 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
 /// Shows what the job would do.
 fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
     // A seed that nobody has chosen is easier to type if it is short.
-    let seed = job
-        .seed
-        .map_or_else(|| entropy().map(|bits| bits >> 44), Ok)?;
+    let short = |[bits]: [u64; 1]| bits >> 44;
+    let seed = job.seed.map_or_else(|| entropy().map(short), Ok)?;
     let draws = |client| draws(seed, client);
     show(&plan::shown(job, clients, seed, &draws))
 }
@@ -190,10 +192,8 @@ fn show(text: &str) -> Result<Exit> {
 }
 
 /// Random bits of the system's.
-fn entropy() -> Result<u64> {
-    SysRng
-        .try_next_u64()
-        .context("the system gives no random numbers; try again, or give --seed")
+fn entropy<const WORDS: usize>() -> Result<[u64; WORDS]> {
+    os::entropy().context("the system gives no random numbers; try again later")
 }
 
 /// A uniform number in [0, 1) from 64 random bits, by the upper 53 as Blackman and Vigna advise.

@@ -55,14 +55,14 @@ pub(super) struct Family {
     scope: Scope,
     /// What the environment of every process of this attempt begins with, unless it has been
     /// changed: it tells a descendant whose parents are gone.
-    marks: Vec<Vec<u8>>,
+    marks: [Vec<u8>; 2],
     members: Vec<Member>,
     is_known: bool,
 }
 
 impl Family {
     /// Nobody is looked for before [`Family::look`].
-    pub(super) fn new(scope: Scope, marks: Vec<Vec<u8>>) -> Self {
+    pub(super) fn new(scope: Scope, marks: [Vec<u8>; 2]) -> Self {
         Self {
             scope,
             marks,

@@ -30,7 +30,7 @@ pub(super) struct Inbox {
 
 /// What ends a process by default and may be sent to end it or to tell it something. Left out are
 /// KILL and STOP (cannot be caught), one's own faults (SEGV, BUS, FPE, ILL, ABRT, TRAP, SYS, XFSZ),
-/// PIPE (std ignores it for us), and those of job control (TSTP, TTIN, TTOU, WINCH, URG), whose
+/// PIPE (ignored from the start), and those of job control (TSTP, TTIN, TTOU, WINCH, URG), whose
 /// defaults are right: the kernel gives them to the command itself.
 const FATAL: &[i32] = &[
     libc::SIGHUP,
@@ -172,5 +172,6 @@ fn hook_all(heard: &mut Vec<Signal>, originals: &mut Vec<Original>) -> io::Resul
     }
     // A line that is too much for a limit on the size of files is lost, and we go on.
     originals.extend(Original::of_ignored(Signal::XFSZ));
+    originals.extend(sys::original_of_sigpipe());
     Ok(())
 }

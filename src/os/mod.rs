@@ -39,14 +39,15 @@ use sys::Mask;
 pub(crate) use log::Log;
 pub(crate) use options::read_options;
 pub(crate) use outlet::{print, say};
-pub(crate) use sys::die_of;
+pub use sys::words;
+pub(crate) use sys::{die_of, entropy, take_over};
 pub(crate) use terminal::{columns, stderr_is_terminal};
 
 /// This process and its surroundings, ready to run one job.
 pub(crate) struct Machine<'a> {
     begun: Instant,
     inbox: Inbox,
-    spawner: Spawner<'a>,
+    spawner: Spawner,
     supervision: Supervision,
     shares_group: bool,
     flow: Flow<'a>,
@@ -74,7 +75,7 @@ impl<'a> Machine<'a> {
     ///
     /// # Errors
     /// When the system has no descriptor or handler left.
-    pub(crate) fn new(job: &'a Job, run_id: String, begun: Instant) -> Result<Self> {
+    pub(crate) fn new(job: &'a Job, run_id: &str, begun: Instant) -> Result<Self> {
         let inbox = Inbox::open()
             .context("cannot watch for signals; try again with more free descriptors")?;
         let shares_group = match job.supervision.group {

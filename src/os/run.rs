@@ -18,7 +18,7 @@ pub(super) struct Newborn {
     /// What was sent to our group before it was in it, a bit each.
     pub(super) missed: u64,
     /// What marks the environment of this attempt's processes.
-    pub(super) marks: Vec<Vec<u8>>,
+    pub(super) marks: [Vec<u8>; 2],
 }
 
 /// What is known of the attempt that runs.

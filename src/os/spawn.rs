@@ -25,15 +25,15 @@ const TOLD: [&str; 4] = [
 ];
 
 /// Starts one command again and again.
-pub(super) struct Spawner<'a> {
-    job: &'a Job,
-    run_id: String,
+pub(super) struct Spawner {
     leads_group: bool,
     command: Program,
     /// What is run before a retry.
     hook: Option<Program>,
     /// Our environment but for what the command is told anew.
     inherited: Vec<&'static CStr>,
+    /// What the command is told each time.
+    always: [CString; 2],
 }
 
 /// Something to start.
@@ -63,19 +63,22 @@ pub(super) enum Role {
     Hook,
 }
 
-impl<'a> Spawner<'a> {
+impl Spawner {
     /// For this job; with `leads_group` each attempt has a process group of its own.
     ///
     /// # Errors
     /// When a word of the command cannot be one.
-    pub(super) fn new(job: &'a Job, run_id: String, leads_group: bool) -> io::Result<Self> {
+    pub(super) fn new(job: &Job, run_id: &str, leads_group: bool) -> io::Result<Self> {
         let is_told = |entry: &&CStr| {
-            let name = entry.to_bytes().split(|byte| *byte == b'=').next();
-            TOLD.iter().any(|told| name == Some(told.as_bytes()))
+            let is_named = |name: &&str| {
+                let value = entry.to_bytes().strip_prefix(name.as_bytes());
+                value.is_some_and(|value| value.is_empty() || value.starts_with(b"="))
+            };
+            TOLD.iter().any(is_named)
         };
+        let [_, most, _, run] = TOLD;
+        let most = entry(most, &job.policy.attempts.to_string())?;
         Ok(Self {
-            job,
-            run_id,
             leads_group,
             command: Program::new(job.command.clone())?,
             hook: job.before_retry.clone().map(by_shell).transpose()?,
@@ -83,6 +86,7 @@ impl<'a> Spawner<'a> {
                 .into_iter()
                 .filter(|entry| !is_told(entry))
                 .collect(),
+            always: [most, entry(run, run_id)?],
         })
     }
 
@@ -107,9 +111,8 @@ impl<'a> Spawner<'a> {
             (Role::Hook, Some(hook)) => hook,
             _ => &self.command,
         };
-        let told = c_strings(self.told(attempt).map(OsString::from));
-        let started = told.and_then(|told| {
-            let told = told.iter().map(CString::as_c_str);
+        let started = told(attempt).and_then(|now| {
+            let told = self.always.iter().chain(&now).map(CString::as_c_str);
             let environment: Vec<&CStr> = self.inherited.iter().copied().chain(told).collect();
             sys::start(&Recipe {
                 paths: &program.paths,
@@ -128,23 +131,28 @@ impl<'a> Spawner<'a> {
         started.map_err(|error| fault(&error, name))
     }
 
-    /// The entries of the environment that tell the command of the run.
-    fn told(&self, attempt: &Attempt<'_>) -> [String; 4] {
-        let [number, most, last, run] = TOLD;
-        let last_status = attempt.last.map_or_else(String::new, Outcome::last_status);
-        [
-            format!("{number}={}", attempt.number),
-            format!("{most}={}", self.job.policy.attempts),
-            format!("{last}={last_status}"),
-            format!("{run}={}", self.run_id),
-        ]
-    }
-
     /// The entries by which a process of this attempt, and no other's, is known.
-    pub(super) fn marks(&self, attempt: &Attempt<'_>) -> Vec<Vec<u8>> {
-        let [number, _, _, run] = self.told(attempt);
-        [number, run].map(String::into_bytes).to_vec()
+    pub(super) fn marks(&self, attempt: &Attempt<'_>) -> [Vec<u8>; 2] {
+        let number = assignment(TOLD[0], &attempt.number.to_string());
+        let [_, run] = &self.always;
+        [number.into_bytes(), run.to_bytes().to_vec()]
     }
+}
+
+/// The entries of the environment that tell the command of this attempt.
+fn told(attempt: &Attempt<'_>) -> io::Result<[CString; 2]> {
+    let [number, _, last, _] = TOLD;
+    let last_status = attempt.last.map_or_else(String::new, Outcome::last_status);
+    let attempt = attempt.number.to_string();
+    Ok([entry(number, &attempt)?, entry(last, &last_status)?])
+}
+
+fn entry(name: &str, value: &str) -> io::Result<CString> {
+    CString::new(assignment(name, value)).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+fn assignment(name: &str, value: &str) -> String {
+    [name, "=", value].concat()
 }
 
 /// What has a shell run this.

@@ -22,8 +22,10 @@ use crate::status::{OWN_FAILURE, SIGNAL_BASE};
 use crate::stream::Ends;
 
 pub(super) use handler::{Original, RECORD, hear, hear_unless_ignored, obey_stops, stop, write_to};
-use origin::{close_what_was_closed, sigpipe_was_ignored};
-pub(super) use origin::{environment, output_was_closed};
+use origin::close_what_was_closed;
+pub(crate) use origin::take_over;
+pub use origin::words;
+pub(super) use origin::{environment, original_of_sigpipe, output_was_closed};
 pub(super) use start::{Recipe, Started, start};
 
 /// Whether this signal is ignored.
@@ -167,6 +169,20 @@ pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
     // SAFETY: kill touches no memory of ours.
     match unsafe { libc::kill(target, signal.number()) } {
         0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Random bits of the system's.
+///
+/// # Errors
+/// When it has none to give.
+pub(crate) fn entropy<const WORDS: usize>() -> io::Result<[u64; WORDS]> {
+    let mut words = [0; WORDS];
+    let room = size_of_val(&words);
+    // SAFETY: all of the room is ours, and every pattern of bits is a number.
+    match unsafe { libc::getentropy(words.as_mut_ptr().cast(), room) } {
+        0 => Ok(words),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -1,58 +1,80 @@
-//! What our caller has given to us, as it was before Rust's runtime touched it.
+//! What our caller has given to us, as it was before we touched it.
+//!
+//! Rust's runtime would touch it before `main`, so the program does without: its entry is the C
+//! library's, and what the runtime does for safety's sake is done here, after a look.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
+use std::io;
+use std::os::fd::IntoRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::is_ignored;
+use rustix::fs::{Mode, OFlags, open};
+
+use super::Original;
 use crate::signal::Signal;
 
-/// What `sigpipe_was_ignored` tells.
+/// Whether SIGPIPE was ignored when the process started.
 static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// Whether stdout and stderr were closed when the process started.
-static OUTPUT_WAS_CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+/// Whether stdin, stdout and stderr were closed when the process started.
+static WAS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
-/// Rust's runtime ignores SIGPIPE before `main`, and opens /dev/null where a standard stream is
-/// closed. Both would hide from the command what our caller chose, so it is looked at before the
-/// runtime starts.
-// SAFETY: the section holds pointers to functions that take nothing, or the arguments of `main`,
-// and return nothing; this one needs no part of the runtime.
-#[used]
-#[cfg_attr(
-    target_vendor = "apple",
-    unsafe(link_section = "__DATA,__mod_init_func")
-)]
-#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
-static BEFORE_MAIN: extern "C" fn() = look_before_main;
-
-extern "C" fn look_before_main() {
-    SIGPIPE_WAS_IGNORED.store(is_ignored(Signal::PIPE), Ordering::Relaxed);
-    for (was_closed, number) in OUTPUT_WAS_CLOSED.iter().zip(libc::STDOUT_FILENO..) {
+/// Notes what our caller has given to us, and makes it safe to work with: what is written to a pipe
+/// without a reader is an error and no death, and no file of ours takes the place of a standard
+/// stream.
+///
+/// # Errors
+/// When there is nothing to put where a standard stream is closed.
+pub(crate) fn take_over() -> io::Result<()> {
+    let was_ignored = Original::of_ignored(Signal::PIPE).is_none();
+    SIGPIPE_WAS_IGNORED.store(was_ignored, Ordering::Relaxed);
+    for (was_closed, number) in WAS_CLOSED.iter().zip(libc::STDIN_FILENO..) {
         // SAFETY: fcntl may be asked about any number.
-        let is_closed = unsafe { libc::fcntl(number, libc::F_GETFD) } == -1;
-        was_closed.store(is_closed, Ordering::Relaxed);
+        if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
+            was_closed.store(true, Ordering::Relaxed);
+            // The lowest number that is free is the one that is missing.
+            let _ = open("/dev/null", OFlags::RDWR, Mode::empty())?.into_raw_fd();
+        }
     }
+    Ok(())
+}
+
+/// The words of our command line, as the C library gives them to `main`.
+///
+/// # Safety
+/// `words` must be a list of `count` strings that end in NUL.
+#[must_use]
+pub unsafe fn words(count: c_int, words: *const *const c_char) -> Vec<OsString> {
+    let count = usize::try_from(count).unwrap_or(0);
+    // SAFETY: the caller has promised it.
+    let word = |index| OsStr::from_bytes(unsafe { CStr::from_ptr(*words.add(index)) }.to_bytes());
+    (0..count).map(|index| word(index).to_owned()).collect()
 }
 
 /// Whether stdout and stderr were closed when the process started.
 pub(in crate::os) fn output_was_closed() -> [bool; 2] {
-    [0, 1].map(|index: usize| OUTPUT_WAS_CLOSED[index].load(Ordering::Relaxed))
+    [1, 2].map(|index: usize| WAS_CLOSED[index].load(Ordering::Relaxed))
 }
 
 /// Closes stdout and stderr again where they were closed at the start, in the command's process.
 /// Its writes must fail as they would without us. A stdin that was closed stays /dev/null.
 pub(super) fn close_what_was_closed() {
-    for (was_closed, number) in OUTPUT_WAS_CLOSED.iter().zip(libc::STDOUT_FILENO..) {
-        if was_closed.load(Ordering::Relaxed) {
+    for (was_closed, number) in output_was_closed().into_iter().zip(libc::STDOUT_FILENO..) {
+        if was_closed {
             // SAFETY: nothing of the command's process uses the number before it executes.
             unsafe { libc::close(number) };
         }
     }
 }
 
-/// Whether SIGPIPE was ignored when the process started.
-pub(super) fn sigpipe_was_ignored() -> bool {
-    SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed)
+/// How SIGPIPE was treated when the process started, should the command not find it so by itself.
+pub(in crate::os) fn original_of_sigpipe() -> Option<Original> {
+    let was_ignored = SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed);
+    (!was_ignored).then_some(Original {
+        signal: Signal::PIPE,
+        was_ignored,
+    })
 }
 
 /// Our environment as it was given to us, whatever its entries look like.
@@ -60,7 +82,7 @@ pub(in crate::os) fn environment() -> Vec<&'static CStr> {
     unsafe extern "C" {
         static environ: *const *const c_char;
     }
-    let mut entries = Vec::new();
+    let mut entries = Vec::with_capacity(128);
     // SAFETY: the list ends in null, its entries in NUL, and nothing in this program changes them.
     unsafe {
         let mut next = environ;

@@ -62,11 +62,12 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
         stderr: copy(&recipe.ends.stderr)?,
     };
     let prepare = move || {
+        // std has made SIGPIPE the default in any case.
+        if sys::original_of_sigpipe().is_none() {
+            sys::ignore(Signal::PIPE);
+        }
         for original in &originals {
             original.restore();
-        }
-        if sys::sigpipe_was_ignored() {
-            sys::ignore(Signal::PIPE);
         }
         sys::close_what_was_closed();
         sys::put_in_place(&ends);

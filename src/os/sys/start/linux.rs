@@ -20,8 +20,9 @@ use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 /// What runs a script without an interpreter line, as execvp(3) has it.
 const SHELL: &CStr = c"/bin/sh";
 
-/// Bytes of stack for the child, which calls little and keeps nothing there.
-const STACK: usize = 64 * 1024;
+/// Bytes of stack for the child, which calls little and keeps nothing there. The largest thing on it
+/// may be what the kernel keeps of the processor when a signal is handed over, some 11 KiB.
+const STACK: usize = 32 * 1024;
 
 /// What the child needs, laid out before it is there. It must not allocate: a lock may be held and
 /// nobody there to release it.
@@ -190,10 +191,6 @@ extern "C" fn run(child: *mut c_void) -> c_int {
 fn prepare(child: &Child<'_>) {
     for original in child.recipe.originals {
         original.restore();
-    }
-    // Rust's runtime has ignored it, and an ignored signal stays so in the command.
-    if !sys::sigpipe_was_ignored() {
-        sys::reset(Signal::PIPE);
     }
     sys::close_what_was_closed();
     sys::put_in_place(child.recipe.ends);
