@@ -38,7 +38,7 @@ pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
     }
     // It grows, and very slowly.
     let grown = float(nanos(last?)).max(1.0);
-    let more = (float(cap) / grown).ln() / logarithm_of_factor(backoff.curve);
+    let more = libm::log(float(cap) / grown) / logarithm_of_factor(backoff.curve);
     let more = u64::try_from(whole(more.floor())).ok()?;
     MOST_WALKED.checked_add(more)?.checked_add(1)
 }
@@ -99,7 +99,8 @@ pub(super) fn ceiling_far_on(backoff: &Backoff, last: &Leg, walked: u64, retry: 
             .saturating_mul(more)
             .saturating_add(ceiling),
         Curve::Exponential(_) => {
-            whole(float(ceiling) * (logarithm_of_factor(backoff.curve) * float(more)).exp())
+            let grown = libm::exp(logarithm_of_factor(backoff.curve) * float(more));
+            whole(float(ceiling) * grown)
         }
         Curve::Constant => ceiling,
     };

@@ -67,12 +67,14 @@ impl Tail {
             Growth::Settled(delay) => return u128::from(count).saturating_mul(delay),
             _ if last <= 0.0 => return 0,
             Growth::Linear(step) => all.min(((top - last) / step).floor()),
-            Growth::Exponential(log) => all.min(((top / last).ln() / log).floor()),
+            Growth::Exponential(log) => all.min((libm::log(top / last) / log).floor()),
         };
         let grown = match growth {
             Growth::Settled(_) => 0.0,
             Growth::Linear(step) => growing * last + step * growing * (growing + 1.0) / 2.0,
-            Growth::Exponential(log) => last * log.exp() * (log * growing).exp_m1() / log.exp_m1(),
+            Growth::Exponential(log) => {
+                last * libm::exp(log) * libm::expm1(log * growing) / libm::expm1(log)
+            }
         };
         whole(grown + (all - growing) * top)
     }
@@ -103,7 +105,7 @@ pub(super) fn logarithm_of_factor(curve: Curve) -> f64 {
     const BILLION: u128 = 1_000_000_000;
     match curve {
         Curve::Exponential(factor) => {
-            (float(factor.times(BILLION) - BILLION) / float(BILLION)).ln_1p()
+            libm::log1p(float(factor.times(BILLION) - BILLION) / float(BILLION))
         }
         Curve::Linear | Curve::Constant => 0.0,
     }
