@@ -95,7 +95,7 @@ fn typed(words: &[OsString]) -> Result<Typed> {
     // To take apart what is known of all options would take longer than to end with it.
     let mut command = ManuallyDrop::new(Cli::command());
     let parsed = command
-        .try_get_matches_from_mut(words)
+        .try_get_matches_from_mut(after_name(words))
         .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
     match parsed {
         Ok(cli) => Ok(Typed::Options(Box::new(cli))),
@@ -106,6 +106,11 @@ fn typed(words: &[OsString]) -> Result<Typed> {
             _ => Err(anyhow!(sentences::of(&error))),
         },
     }
+}
+
+/// The words behind the program's name. Parts of a path are not for a parser of options to look at.
+fn after_name(words: &[OsString]) -> &[OsString] {
+    words.get(1..).unwrap_or_default()
 }
 
 impl Cli {

@@ -14,7 +14,8 @@ pub(crate) struct Decimal<'a> {
 impl<'a> Decimal<'a> {
     /// Reads `12`, `12.5`, `.5` or `12.`; a whole part that is too large saturates.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
-        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+        let point = text.bytes().position(|byte| byte == b'.');
+        let (whole, decimals) = point.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         if !digits(whole) || !digits(decimals) || (whole.is_empty() && decimals.is_empty()) {
             return None;

@@ -54,8 +54,10 @@ pub(super) fn check_lists(policy: &Policy) -> Result<()> {
             list.written
         );
     }
+    let names_any =
+        policy.retry_on.is_some() || policy.stop_on.is_some() || policy.success_on.is_some();
     ensure!(
-        !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty(),
+        !names_any || !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty(),
         "--retry-on, --stop-on and --success-on together leave nothing to retry; take something out of the last two"
     );
     Ok(())

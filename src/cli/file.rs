@@ -39,7 +39,7 @@ struct Line<'a> {
 /// and a line that it makes meaningless is dropped.
 pub(super) fn merge(words: &[OsString], path: &Path, text: &str) -> Result<Request> {
     let lines = read(path, text)?;
-    let given = Cli::command().try_get_matches_from(words)?;
+    let given = Cli::command().try_get_matches_from(super::after_name(words))?;
     let is_given = |line: &&Line<'_>| {
         given.value_source(&line.name.replace('-', "_")) == Some(ValueSource::CommandLine)
     };
@@ -151,7 +151,7 @@ fn with(words: &[OsString], lines: &[&Line<'_>]) -> Result<Request> {
         // Whether they go together does not depend on what is run.
         all.push("true".into());
     }
-    all.extend(words.iter().skip(1).cloned());
+    all.extend(super::after_name(words).iter().cloned());
     interpret(&all)
 }
 

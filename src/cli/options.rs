@@ -35,11 +35,13 @@ pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
 /// Every failure is retried, unless a list says otherwise, except a command that cannot be executed
 /// and death by SIGINT, SIGQUIT or SIGPIPE. Of an option given twice, the last one counts.
 #[derive(Debug, Parser)]
+#[group(skip)]
 #[command(
     name = "retry",
     version,
     override_usage = "retry [OPTIONS] [--] COMMAND [ARG]...",
     args_override_self = true,
+    no_binary_name = true,
     disable_help_flag = true,
     disable_version_flag = true,
     max_term_width = 100,
@@ -81,6 +83,7 @@ pub(super) struct Cli {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Backoff")]
 pub(super) struct BackoffOptions {
     /// Delay before the first retry [default: 1s]
@@ -127,6 +130,7 @@ pub(super) struct BackoffOptions {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitOptions {
     /// Runs in total, with the first, or inf [default: 5]

@@ -44,8 +44,11 @@ impl<'a> Text<'a> {
 
     /// The line for this event, with its newline; none if it is not worth one.
     pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
-        let (worth, said) = self.say(event)?;
-        (self.verbosity >= worth).then(|| format!("{}{}: {said}\n", self.prefix, self.name))
+        if self.verbosity < worth(event) {
+            return None;
+        }
+        let said = self.said(event)?;
+        Some(format!("{}{}: {said}\n", self.prefix, self.name))
     }
 
     /// What every line names.
@@ -55,25 +58,13 @@ impl<'a> Text<'a> {
 
     /// What is to be said of this event, worth it or not.
     pub(super) fn said(&self, event: &Event<'_>) -> Option<String> {
-        self.say(event).map(|(_, said)| said)
-    }
-
-    fn say(&self, event: &Event<'_>) -> Option<(Verbosity, String)> {
         let of = self.policy.attempts;
         Some(match event {
-            Event::Starting { attempt, .. } => {
-                (Verbosity::Verbose, format!("attempt {attempt}/{of} starts"))
-            }
-            Event::Forwarded(signal) => (Verbosity::Verbose, format!("{signal} passed on")),
-            Event::Ignored(signal) => (
-                Verbosity::Verbose,
-                format!("{signal} ignored during the delay"),
-            ),
-            Event::LimitReached(signal) => (
-                Verbosity::Verbose,
-                format!("time limit reached; {signal} sent"),
-            ),
-            Event::Killed => (Verbosity::Verbose, "still running; SIGKILL sent".into()),
+            Event::Starting { attempt, .. } => format!("attempt {attempt}/{of} starts"),
+            Event::Forwarded(signal) => format!("{signal} passed on"),
+            Event::Ignored(signal) => format!("{signal} ignored during the delay"),
+            Event::LimitReached(signal) => format!("time limit reached; {signal} sent"),
+            Event::Killed => "still running; SIGKILL sent".into(),
             // A countdown is no line.
             Event::Waiting(_) | Event::Waited => return None,
             Event::Nested
@@ -81,36 +72,19 @@ impl<'a> Text<'a> {
             | Event::BudgetRebuilt
             | Event::LogUnusable(_)
             | Event::InputSpent
-            | Event::HeadsUnreadable(_) => (Verbosity::Normal, Warning::of(event)?.said),
+            | Event::HeadsUnreadable(_) => Warning::of(event)?.said,
             Event::HookFailed {
                 ending,
                 attempt,
                 total,
             } => {
-                let outcome = &ending.outcome;
-                let said = format!(
-                    "giving up after attempt {attempt}/{of} and {}: --before-retry failed: {outcome}",
-                    Shown(*total)
-                );
-                (Verbosity::Normal, said)
+                let (outcome, total) = (&ending.outcome, Shown(*total));
+                format!(
+                    "giving up after attempt {attempt}/{of} and {total}: --before-retry failed: {outcome}"
+                )
             }
-            Event::Ended(ended, Decision::Succeed(success)) => {
-                let at_first = ended.attempt == 1;
-                let worth = if at_first {
-                    Verbosity::Verbose
-                } else {
-                    Verbosity::Normal
-                };
-                (worth, self.success(ended, *success))
-            }
-            Event::Ended(ended, Decision::Stop(reason)) => {
-                // A reader that has read enough is nothing to complain of.
-                let worth = match reason {
-                    Reason::Signal(Signal::PIPE) => Verbosity::Verbose,
-                    _ => Verbosity::Normal,
-                };
-                (worth, self.stop(ended, reason))
-            }
+            Event::Ended(ended, Decision::Succeed(success)) => self.success(ended, *success),
+            Event::Ended(ended, Decision::Stop(reason)) => self.stop(ended, reason),
             Event::Ended(
                 ended,
                 Decision::Retry {
@@ -121,14 +95,12 @@ impl<'a> Text<'a> {
                 let asked = server_wait.map_or_else(String::new, |wait| {
                     format!(" (the server asks for {})", Shown(wait))
                 });
-                let said = format!("{}; next in {next}{asked}", self.failed(ended));
-                (Verbosity::Normal, said)
+                format!("{}; next in {next}{asked}", self.failed(ended))
             }
             Event::TooLate { attempt, total } => {
                 let because = reason::deadline(self.policy, Duration::ZERO, None, *total);
                 let total = Shown(*total);
-                let said = format!("giving up after attempt {attempt}/{of} and {total}: {because}");
-                (Verbosity::Normal, said)
+                format!("giving up after attempt {attempt}/{of} and {total}: {because}")
             }
             Event::Interrupted {
                 signal,
@@ -136,8 +108,7 @@ impl<'a> Text<'a> {
                 total,
             } => {
                 let total = Shown(*total);
-                let said = format!("stopped by {signal} after attempt {attempt}/{of}, {total} in");
-                (Verbosity::Normal, said)
+                format!("stopped by {signal} after attempt {attempt}/{of}, {total} in")
             }
         })
     }
@@ -197,5 +168,20 @@ impl<'a> Text<'a> {
                 )
             }
         }
+    }
+}
+
+/// Who is to hear of this event: from which verbosity on.
+fn worth(event: &Event<'_>) -> Verbosity {
+    match event {
+        Event::Starting { .. }
+        | Event::Forwarded(_)
+        | Event::Ignored(_)
+        | Event::LimitReached(_)
+        | Event::Killed
+        // A reader that has read enough is nothing to complain of.
+        | Event::Ended(_, Decision::Stop(Reason::Signal(Signal::PIPE))) => Verbosity::Verbose,
+        Event::Ended(ended, Decision::Succeed(_)) if ended.attempt == 1 => Verbosity::Verbose,
+        _ => Verbosity::Normal,
     }
 }

@@ -11,6 +11,7 @@ use crate::patterns::Pattern;
 use crate::units::parse_duration;
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "What counts")]
 pub(in crate::cli) struct CountOptions {
     /// Retry only these endings
@@ -61,6 +62,7 @@ pub(in crate::cli) struct CountOptions {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Server waits")]
 pub(in crate::cli) struct ServerOptions {
     /// Obey Retry-After in output|stdout|stderr|@FILE

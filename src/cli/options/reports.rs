@@ -7,6 +7,7 @@ use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use crate::cli::values::{parse_clients, parse_path};
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Reports")]
 pub(in crate::cli) struct ReportOptions {
     /// Say nothing on stderr
@@ -55,6 +56,7 @@ pub(in crate::cli) struct ReportOptions {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Policy")]
 #[expect(
     clippy::doc_markdown,

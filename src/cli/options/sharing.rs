@@ -8,6 +8,7 @@ use crate::bucket::{Budget, Refill};
 use crate::cli::values::parse_path;
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Sharing")]
 pub(in crate::cli) struct SharingOptions {
     /// File that keeps what all who name it have spent

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::values::parse_hook;
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Streams")]
 pub(in crate::cli) struct StreamOptions {
     /// inherit, replay or null [default: inherit]
@@ -28,6 +29,7 @@ pub(in crate::cli) struct StreamOptions {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(next_help_heading = "Between attempts")]
 #[expect(
     clippy::doc_markdown,
