@@ -2,8 +2,10 @@
 
 mod checks;
 mod file;
+mod foreign;
 mod options;
 mod sentences;
+mod slips;
 mod values;
 
 use std::ffi::OsString;
@@ -61,6 +63,7 @@ pub(crate) fn parse(
     surroundings: &Surroundings<'_>,
 ) -> Result<Request> {
     let words: Vec<OsString> = args.into_iter().collect();
+    ensure!(words.len() > 1, sentences::NOTHING_TYPED);
     let cli = match typed(&words)? {
         Typed::Options(cli) => cli,
         Typed::Text(text) => return Ok(Request::Show(text)),
@@ -103,7 +106,7 @@ fn typed(words: &[OsString]) -> Result<Typed> {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 Ok(Typed::Text(format!("{}\n", error.to_string().trim_end())))
             }
-            _ => Err(anyhow!(sentences::of(&error))),
+            _ => Err(anyhow!(sentences::of(&error, words, &command))),
         },
     }
 }

@@ -1,97 +1,22 @@
 //! What is wrong with a command line, in one sentence with the remedy.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::foreign::instead_of;
+use super::slips;
 use crate::plain::{escaped, shortened};
 
-/// Options that other retry commands have, some with other meanings, and what to write instead. They
-/// stay undefined, so that a script written for one of those fails loudly.
-const FOREIGN: &[(&[&str], &str)] = &[
-    (
-        &["-t"],
-        "for the number of runs use --attempts N, for the time of one --timeout DUR",
-    ),
-    (
-        &["-n", "--times", "--tries", "--count", "--limit"],
-        "for the number of runs use --attempts N",
-    ),
-    (
-        &["-r", "--retries", "--retry", "--max-retries"],
-        "for the number of runs use --attempts N, which counts the first one too",
-    ),
-    (
-        &["--forever", "--infinite"],
-        "for runs without end use --attempts inf",
-    ),
-    (
-        &[
-            "-d",
-            "-s",
-            "--delay",
-            "--sleep",
-            "-i",
-            "--interval",
-            "-w",
-            "--wait",
-            "--initial-delay",
-            "--min-delay",
-            "--retry-delay",
-            "--waitretry",
-        ],
-        "for the delay use --base DUR, with --backoff constant --jitter none if it is to stay the same (and for what a time limit sends --signal)",
-    ),
-    (
-        &[
-            "-m",
-            "--max-time",
-            "--max-elapsed",
-            "--max-elapsed-time",
-            "--retry-max-time",
-            "--total-timeout",
-        ],
-        "for the time of everything use --deadline DUR, of one attempt --timeout DUR, of a delay --cap DUR",
-    ),
-    (
-        &["--max-delay", "--max-wait"],
-        "for the longest delay use --cap DUR",
-    ),
-    (
-        &["--multiplier", "--exponent", "--exponential"],
-        "for the growth of the delays use --factor F",
-    ),
-    (
-        &["--stall-timeout"],
-        "for a limit on silence use --idle-timeout DUR",
-    ),
-    (
-        &["--retry-all-errors", "--retry-connrefused"],
-        "every failure is retried unless --retry-on or --retry-if says otherwise",
-    ),
-    (
-        &["--on-failure", "--hook", "--cleanup", "--on-retry"],
-        "for what is to run between attempts use --before-retry CMD, after the last one write || CMD behind it",
-    ),
-    (
-        &["--foreground"],
-        "to keep the command in this process group use --process-group inherit",
-    ),
-    (
-        &["--preserve-status"],
-        "a time limit always exits 124; the log has the rest",
-    ),
-    (&["--shell"], "for a script write: retry -- sh -ec '...'"),
-    (&["--debug"], "to see every step use --verbose"),
-    (&["-j"], "for the random part of a delay use --jitter"),
-    (
-        &["--until", "--while", "-u", "-c"],
-        "name the statuses that count with --retry-on, --stop-on or --success-on LIST",
-    ),
-];
+/// What is said to somebody who types the name alone.
+pub(super) const NOTHING_TYPED: &str = "\
+there is no command to run
+Usage: retry [OPTIONS] [--] COMMAND [ARG]...
+Example: retry --attempts 3 --timeout 30s -- curl -fsS URL
+'retry -h' lists the options; 'man retry' explains them and has recipes";
 
-/// One sentence for an error of clap's.
-pub(super) fn of(error: &clap::Error) -> String {
+/// One sentence for an error of clap's about these words.
+pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Command) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => shortened(&escaped(OsStr::new(text))),
         Some(ContextValue::Strings(texts)) => escaped(OsStr::new(&texts.join(", "))),
@@ -103,18 +28,39 @@ pub(super) fn of(error: &clap::Error) -> String {
     let option = option.split_once('=').map_or(option, |(name, _)| name);
     let value = context(ContextKind::InvalidValue);
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(option, &context(ContextKind::SuggestedArg)),
+        ErrorKind::UnknownArgument => {
+            let letter = option.strip_prefix('-').unwrap_or_default();
+            let long = words.iter().skip(1).find_map(|word| {
+                let before = word.to_str()?.strip_prefix('-')?.split_once(letter)?.0;
+                before
+                    .bytes()
+                    .all(|flag| b"qv".contains(&flag))
+                    .then(|| one_dash(word, command))
+            });
+            long.flatten()
+                .unwrap_or_else(|| unknown(option, &context(ContextKind::SuggestedArg)))
+        }
         ErrorKind::ValueValidation => {
             let why =
                 std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
-            format!("{option} '{value}': {}", escaped(OsStr::new(&why)))
+            let long = words.iter().find(|word| {
+                word.to_str()
+                    .is_some_and(|word| is_glued(word, option, &value))
+            });
+            long.and_then(|word| one_dash(word, command))
+                .unwrap_or_else(|| format!("{option} '{value}': {}", escaped(OsStr::new(&why))))
         }
         ErrorKind::InvalidValue if value.is_empty() => {
             format!("{option} has no value; write one after it")
         }
         ErrorKind::InvalidValue => {
+            let meant = match error.get(ContextKind::ValidValue) {
+                Some(ContextValue::Strings(valid)) => slips::meant(&value, valid),
+                _ => None,
+            };
+            let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
             format!(
-                "{option} '{value}': use one of {}",
+                "{option} '{value}': use one of {}{meant}",
                 context(ContextKind::ValidValue)
             )
         }
@@ -132,12 +78,28 @@ pub(super) fn of(error: &clap::Error) -> String {
     }
 }
 
+/// Whether the word is this option's letter and value in one: `-attempts` is `-a` with `ttempts`.
+fn is_glued(word: &str, option: &str, value: &str) -> bool {
+    let letter = option.strip_prefix("--").and_then(|name| name.get(..1));
+    let rest = word.strip_prefix('-').zip(letter);
+    rest.and_then(|(rest, letter)| rest.strip_prefix(letter)) == Some(value)
+}
+
+/// What to say of a long option that was written with one dash, as other programs do.
+fn one_dash(word: &OsStr, command: &clap::Command) -> Option<String> {
+    let name = word.to_str()?.strip_prefix('-')?;
+    let name = name.split('=').next().unwrap_or_default();
+    let long = format!("--{name}");
+    if let Some(hint) = instead_of(&long) {
+        return Some(format!("there is no option -{name} here; {hint}"));
+    }
+    let mut ours = command.get_arguments().filter_map(clap::Arg::get_long);
+    ours.any(|known| known == name)
+        .then(|| format!("there is no option -{name}; did you mean {long}?"))
+}
+
 fn unknown(option: &str, suggested: &str) -> String {
-    let hint = FOREIGN
-        .iter()
-        .find(|(names, _)| names.contains(&option))
-        .map(|(_, hint)| *hint);
-    match (hint, suggested) {
+    match (instead_of(option), suggested) {
         (Some(hint), _) => format!("there is no option {option} here; {hint}"),
         (None, "") => format!(
             "there is no option {option}; see 'retry -h', or write -- before the command if it is part of that"

@@ -605,6 +605,14 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
         ("--interval", "--base"),
         ("--forever", "--attempts inf"),
         ("--multiplier", "--factor"),
+        ("--backoff-factor", "--factor"),
+        ("--max-retries", "the first one too"),
+        ("--retry-wait-seconds", "--base"),
+        ("--max-interval", "--cap"),
+        ("--task-time", "--timeout"),
+        ("--invert", "! COMMAND"),
+        ("--on-retry-command", "--before-retry"),
+        ("-I", "--stdin replay"),
     ] {
         for line in [format!("{option} 5 true"), format!("{option}=5 true")] {
             let error = alone(words(&line)).expect_err(&line).to_string();
@@ -617,6 +625,85 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
     }
     let error = alone(words("-t5 true")).expect_err("-t5").to_string();
     assert!(error.starts_with("there is no option -t here; "), "{error}");
+}
+
+#[test]
+fn a_long_option_with_one_dash_is_told_by_its_name() {
+    for (line, sentence) in [
+        (
+            "-attempts 3 true",
+            "there is no option -attempts; did you mean --attempts?",
+        ),
+        (
+            "-attempts=3 true",
+            "there is no option -attempts; did you mean --attempts?",
+        ),
+        (
+            "-quiet true",
+            "there is no option -quiet; did you mean --quiet?",
+        ),
+        (
+            "-backoff true",
+            "there is no option -backoff; did you mean --backoff?",
+        ),
+    ] {
+        refused(line, sentence);
+    }
+    let error = alone(words("-invert true")).expect_err("foreign");
+    assert!(
+        error
+            .to_string()
+            .starts_with("there is no option -invert here; "),
+        "{error}"
+    );
+    // What follows is the command's.
+    refused(
+        "-z curl -backoff",
+        "there is no option -z; see 'retry -h', or write -- before the command if it is part of that",
+    );
+    refused(
+        "-a x curl -attempts",
+        "--attempts 'x': write a whole number of at least 1, or inf",
+    );
+}
+
+#[test]
+fn a_value_that_is_nearly_right_is_told_what_was_meant() {
+    for (line, meant) in [
+        ("--jitter ful true", "full"),
+        ("--jitter decorelated true", "decorrelated"),
+        ("--signal TREM true", "TERM"),
+        ("--signal SIGTREM true", "SIGTERM"),
+        ("--backoff expo true", "exponential"),
+        ("--log-format jsn true", "json"),
+        ("--stdin reply true", "replay"),
+        ("--retry-on 1,timout true", "timeout"),
+        ("--stop-on kil true", "KILL"),
+    ] {
+        let error = alone(words(line)).expect_err(line).to_string();
+        let hint = format!("; did you mean {meant}?");
+        assert!(error.ends_with(&hint), "{error}");
+    }
+    for line in [
+        "--jitter x true",
+        "--signal foobar true",
+        "--retry-on 300 true",
+    ] {
+        let error = alone(words(line)).expect_err(line).to_string();
+        assert!(!error.contains("did you mean"), "{error}");
+    }
+}
+
+#[test]
+fn the_name_alone_is_answered_with_what_to_type() {
+    let said = with_file("", "").expect_err("nothing").to_string();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines[0], "there is no command to run");
+    assert!(lines.len() <= 4 && lines.iter().all(|line| line.chars().count() <= 80));
+    assert!(lines[1].starts_with("Usage: retry [OPTIONS]"), "{said}");
+    let (_, example) = lines[2].split_once(": retry ").expect("an example");
+    assert_eq!(job(example).command[0], "curl");
+    assert!(lines[3].contains("'retry -h'"), "{said}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use super::slips::meant;
 use crate::backoff::Jitter;
 use crate::job::Heads;
 use crate::lists::{StatusList, StatusSet};
@@ -15,7 +16,13 @@ use crate::signal::Signal;
 const MOST_CLIENTS: u32 = 1_000_000;
 
 pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
-    let set = StatusSet::parse(text)?;
+    let set = StatusSet::parse(text).map_err(|why| {
+        let words = ["any", "signal", "timeout", "spawn"].map(String::from);
+        let names: Vec<String> = signal_names().chain(words).collect();
+        let mut items = text.split(',').map(str::trim);
+        let wrong = items.find(|item| StatusSet::parse(item).is_err());
+        why + &hint(wrong.unwrap_or_default(), &names)
+    })?;
     Ok(StatusList {
         set,
         written: shortened(&escaped(OsStr::new(text.trim()))),
@@ -29,9 +36,23 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
         "equal" => Ok(Jitter::Equal),
         "decorrelated" => Ok(Jitter::Decorrelated),
         share => Share::parse(share).map(Jitter::Around).ok_or_else(|| {
-            "use none, full, equal, decorrelated, or a share from 0 to 100 %, such as 20% or 0.2".into()
+            "use none, full, equal, decorrelated, or a share from 0 to 100 %, such as 20% or 0.2"
+                .to_owned()
+                + &hint(share, &["none", "full", "equal", "decorrelated"])
         }),
     }
+}
+
+/// The end of a sentence about a word that is nearly one of these.
+fn hint(word: &str, known: &[impl AsRef<str>]) -> String {
+    meant(word, known).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
+}
+
+/// The names of all signals, with and without SIG.
+fn signal_names() -> impl Iterator<Item = String> {
+    let full = || Signal::all().map(|signal| signal.to_string());
+    let short = full().filter_map(|name| name.strip_prefix("SIG").map(String::from));
+    short.chain(full())
 }
 
 pub(super) fn parse_pattern(text: &str) -> Result<Pattern, String> {
@@ -94,7 +115,9 @@ pub(super) fn parse_clients(text: &str) -> Result<u32, String> {
 
 pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
     let by_number = || whole_number(text).and_then(Signal::from_number);
-    Signal::from_name(text)
-        .or_else(by_number)
-        .ok_or_else(|| "there is no such signal; use a name such as TERM, INT or KILL".into())
+    Signal::from_name(text).or_else(by_number).ok_or_else(|| {
+        let names: Vec<String> = signal_names().collect();
+        "there is no such signal; use a name such as TERM, INT or KILL".to_owned()
+            + &hint(text, &names)
+    })
 }

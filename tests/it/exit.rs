@@ -196,7 +196,7 @@ fn bytes_that_are_no_text_reach_the_command() {
 fn a_wrong_call_exits_125_and_runs_nothing() {
     let sandbox = Sandbox::new();
     for options in [
-        "",
+        "--attempts 3",
         "--bogus touch ran",
         "--timeout xyz touch ran",
         "--attempts 0 touch ran",
@@ -213,6 +213,19 @@ fn a_wrong_call_exits_125_and_runs_nothing() {
         done.exits(125).stdout_is("");
         assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
         assert!(!sandbox.path("ran").exists(), "{done:?}");
+    }
+}
+
+#[test]
+fn the_name_alone_exits_125_and_shows_what_to_type() {
+    let done = Sandbox::new().retry("").run();
+    done.exits(125).stdout_is("");
+    for said in [
+        "]: there is no command to run\nUsage: ",
+        "\nExample: retry ",
+        "'retry -h'",
+    ] {
+        assert!(done.stderr.contains(said), "{done:?}");
     }
 }
 
