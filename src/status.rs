@@ -47,6 +47,8 @@ pub(crate) struct StartFault {
 pub(crate) enum FaultClass {
     /// There is no such program. It does not pass by itself.
     NotFound,
+    /// The program is there, and what it is to be run by is not. It does not pass by itself.
+    NoInterpreter,
     /// The program is there and cannot be executed. It does not pass by itself.
     NotExecutable,
     /// The program is being written just now. It passes.
@@ -111,7 +113,7 @@ impl Outcome {
             Self::Killed(signal) => Exit::Raise(*signal),
             Self::TimedOut => Exit::Code(TIMED_OUT),
             Self::NotStarted(fault) => Exit::Code(match fault.class {
-                FaultClass::NotFound => NOT_FOUND,
+                FaultClass::NotFound | FaultClass::NoInterpreter => NOT_FOUND,
                 FaultClass::NotExecutable | FaultClass::Busy => NOT_EXECUTABLE,
                 FaultClass::Shortage => OWN_FAILURE,
             }),

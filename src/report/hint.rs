@@ -19,6 +19,18 @@ pub(super) fn of(outcome: &Outcome, program: &OsStr, name: &str) -> String {
         Some(Mistake::Duration) => {
             " (if it is part of a duration, write that as one word, like 1m30s)".into()
         }
+        Some(Mistake::Dash) => {
+            let option = name.trim_start_matches(DASHES);
+            let hyphens = if option.chars().nth(1).is_some() {
+                "--"
+            } else {
+                "-"
+            };
+            format!(" (a dash as printed in texts; write {hyphens}{option} with hyphens)")
+        }
+        Some(Mistake::Option) => {
+            format!(" (options of retry's stand before the --: retry {name} ... -- COMMAND)")
+        }
         Some(Mistake::Assignment) => " (to set a variable: retry -- env NAME=VALUE ...)".into(),
         Some(Mistake::ShellWord) => {
             " (a word of the shell; to run a script: retry -- sh -c '...')".into()
@@ -38,6 +50,10 @@ enum Mistake {
     Number,
     /// The rest of a duration with a blank in it.
     Duration,
+    /// An option with another dash than the keyboard's, as texts have it.
+    Dash,
+    /// An option behind the `--`.
+    Option,
     /// A variable for the command.
     Assignment,
     /// A keyword or builtin of the shell.
@@ -45,6 +61,12 @@ enum Mistake {
     /// A function of the script that we stand in.
     Function,
 }
+
+/// What a text may have made of a hyphen or two: everything from the hyphen to the horizontal bar,
+/// and the minus sign.
+const DASHES: &[char] = &[
+    '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}', '-',
+];
 
 /// What shells know and nobody else.
 const SHELL_WORDS: &[&str] = &[
@@ -71,6 +93,13 @@ impl Mistake {
             Some(Self::Number)
         } else if parse_duration(word).is_ok() {
             Some(Self::Duration)
+        } else if word.starts_with(DASHES) {
+            let name = word.trim_start_matches(DASHES);
+            match (word.starts_with('-'), name.is_empty()) {
+                (_, true) => None,
+                (true, _) => Some(Self::Option),
+                (false, _) => Some(Self::Dash),
+            }
         } else if word.split_once('=').is_some_and(|(name, _)| is_name(name)) {
             Some(Self::Assignment)
         } else if is_name(word) {
@@ -123,17 +152,35 @@ mod tests {
             " (if it is a shell function: export -f f; retry -- bash -c f)",
         );
         hints("--", "");
-        hints("-a", "");
+        hints(
+            "-a",
+            " (options of retry's stand before the --: retry -a ... -- COMMAND)",
+        );
+        hints(
+            "\u{2013}attempts",
+            " (a dash as printed in texts; write --attempts with hyphens)",
+        );
+        hints(
+            "\u{2014}base",
+            " (a dash as printed in texts; write --base with hyphens)",
+        );
+        hints(
+            "\u{2013}a",
+            " (a dash as printed in texts; write -a with hyphens)",
+        );
+        hints("\u{2013}", "");
         hints("", "");
         hints("./x", "");
     }
 
     #[test]
     fn a_program_that_is_there_needs_no_hint() {
-        let fault = StartFault {
-            class: FaultClass::NotExecutable,
-            reason: String::new(),
-        };
-        assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new("f"), "f"), "");
+        for class in [FaultClass::NotExecutable, FaultClass::NoInterpreter] {
+            let fault = StartFault {
+                class,
+                reason: String::new(),
+            };
+            assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new("f"), "f"), "");
+        }
     }
 }

@@ -28,6 +28,10 @@ fn the_exit_status_follows_the_table() {
         Exit::Code(126)
     );
     assert_eq!(not_started(FaultClass::NotFound).exit(), Exit::Code(127));
+    assert_eq!(
+        not_started(FaultClass::NoInterpreter).exit(),
+        Exit::Code(127)
+    );
 }
 
 #[test]

@@ -68,6 +68,30 @@ fn a_command_that_cannot_be_executed_is_tried_once_and_exits_126() {
 }
 
 #[test]
+fn why_a_command_cannot_be_executed_is_said() {
+    let sandbox = Sandbox::new();
+    let files = "mkdir bin bin/folder; echo >bin/plain
+        printf '#!/no/such\\n' >bin/lost; printf '#!/bin/sh\\r\\nexit 0\\r\\n' >bin/dos; chmod +x bin/lost bin/dos";
+    sandbox.bash(files).run().exits(0);
+    let not_marked = "permission denied: it is not marked as executable (chmod +x)";
+    let no_interpreter = "not found: the interpreter that its first line names does not exist";
+    let dos = "not found: its first line ends in CR, which makes a wrong name of its interpreter";
+    for (program, exit, why) in [
+        ("plain", 126, not_marked),
+        ("folder", 126, "it is a directory"),
+        ("lost", 127, no_interpreter),
+        ("dos", 127, dos),
+    ] {
+        for place in ["./bin/", ""] {
+            let script = format!("PATH=$PWD/bin:$PATH retry -- {place}{program}");
+            let done = sandbox.bash(&script).run();
+            done.exits(exit)
+                .says(&[&format!("{program}: cannot run: {why}")]);
+        }
+    }
+}
+
+#[test]
 fn the_first_program_in_path_that_can_be_executed_is_run() {
     let sandbox = Sandbox::new();
     let script =
@@ -226,6 +250,17 @@ fn the_name_alone_exits_125_and_shows_what_to_type() {
         "'retry -h'",
     ] {
         assert!(done.stderr.contains(said), "{done:?}");
+    }
+}
+
+#[test]
+fn a_dash_from_a_printed_text_gets_a_hint() {
+    for option in ["\u{2013}attempts 3", "\u{2014}attempts=3"] {
+        let done = Sandbox::new().retry(&format!("{option} true")).run();
+        let hint =
+            "cannot run: not found (a dash as printed in texts; write --attempts with hyphens)";
+        done.exits(127);
+        assert!(done.stderr.contains(hint), "{done:?}");
     }
 }
 
