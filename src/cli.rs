@@ -3,6 +3,7 @@
 mod checks;
 mod file;
 mod foreign;
+mod notes;
 mod options;
 mod sentences;
 mod slips;
@@ -11,7 +12,6 @@ mod values;
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::error::ErrorKind;
@@ -23,8 +23,7 @@ use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::signal::Signal;
-use crate::units::{Limit, Shown};
-use checks::{check_lists, longest_server_wait, sharing};
+use checks::{check_lists, longest_server_wait, reserve, sharing};
 use options::{
     BASE, CAP, Cli, CurveName, FormatName, GroupName, InputName, KILL_AFTER, OutputName,
 };
@@ -94,6 +93,12 @@ enum Typed {
     Text(String),
 }
 
+impl Typed {
+    fn text(text: &str) -> Self {
+        Self::Text(format!("{}\n", text.trim_end()))
+    }
+}
+
 fn typed(words: &[OsString]) -> Result<Typed> {
     // To take apart what is known of all options would take longer than to end with it.
     let mut command = ManuallyDrop::new(Cli::command());
@@ -103,9 +108,8 @@ fn typed(words: &[OsString]) -> Result<Typed> {
     match parsed {
         Ok(cli) => Ok(Typed::Options(Box::new(cli))),
         Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                Ok(Typed::Text(format!("{}\n", error.to_string().trim_end())))
-            }
+            ErrorKind::DisplayHelp => Ok(Typed::text(&notes::help(words))),
+            ErrorKind::DisplayVersion => Ok(Typed::text(&error.to_string())),
             _ => Err(anyhow!(sentences::of(&error, words, &command))),
         },
     }
@@ -131,7 +135,7 @@ impl Cli {
             backoff: self.backoff()?,
             attempts: self.limits.attempts.unwrap_or(Attempts::USUAL),
             deadline: self.limits.deadline.and_then(|limit| limit.0),
-            reserve: self.reserve()?,
+            reserve: reserve(&self.limits)?,
             timeout: self.limits.timeout.and_then(|limit| limit.0),
             retry_on: self.counts.retry_on,
             stop_on: self.counts.stop_on,
@@ -194,21 +198,6 @@ impl Cli {
             curve,
             jitter: self.backoff.jitter.unwrap_or(Jitter::Full),
         })
-    }
-
-    fn reserve(&self) -> Result<Duration> {
-        match (self.limits.reserve, self.limits.deadline) {
-            (None, _) => Ok(Duration::ZERO),
-            (Some(_), None) => {
-                bail!("--reserve is a part of the deadline; give --deadline too, or leave it out")
-            }
-            (Some(reserve), Some(Limit(Some(deadline)))) if reserve >= deadline => bail!(
-                "--reserve {} leaves no time for a retry within --deadline {}; make it shorter",
-                Shown(reserve),
-                Shown(deadline)
-            ),
-            (Some(reserve), Some(_)) => Ok(reserve),
-        }
     }
 
     fn supervision(&self) -> Supervision {

@@ -4,13 +4,30 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use super::options::{ServerOptions, SharingOptions};
+use super::options::{LimitOptions, ServerOptions, SharingOptions};
 use crate::bucket::Budget;
 use crate::job::Sharing;
 use crate::policy::Policy;
+use crate::units::{Limit, Shown};
 
 /// How long a server may have us wait unless the user says otherwise.
 const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);
+
+/// How much of the deadline is kept back, or why that cannot be.
+pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
+    match (limits.reserve, limits.deadline) {
+        (None, _) => Ok(Duration::ZERO),
+        (Some(_), None) => {
+            bail!("--reserve is a part of the deadline; give --deadline too, or leave it out")
+        }
+        (Some(reserve), Some(Limit(Some(deadline)))) if reserve >= deadline => bail!(
+            "--reserve {} leaves no time for a retry within --deadline {}; make it shorter",
+            Shown(reserve),
+            Shown(deadline)
+        ),
+        (Some(reserve), Some(_)) => Ok(reserve),
+    }
+}
 
 /// The budget, or which options mean nothing without a file.
 pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {

@@ -44,9 +44,7 @@ pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
     no_binary_name = true,
     disable_help_flag = true,
     disable_version_flag = true,
-    max_term_width = 100,
-    after_help = SHORT_NOTES,
-    after_long_help = LONG_NOTES,
+    max_term_width = 100
 )]
 pub(super) struct Cli {
     /// The command to run, and its arguments
@@ -125,6 +123,10 @@ pub(super) struct BackoffOptions {
     pub(super) jitter: Option<Jitter>,
 
     /// Draw the same delays each time
+    ///
+    /// With the same options the same number draws the same delays, on every platform and in every
+    /// later version: to repeat a run, or to make the one that --plan has shown. Callers that share a
+    /// number come back together, so give it to one at a time.
     #[arg(long, value_name = "N", value_parser = parse_seed, allow_hyphen_values = true)]
     pub(super) seed: Option<u64>,
 }
@@ -134,6 +136,9 @@ pub(super) struct BackoffOptions {
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitOptions {
     /// Runs in total, with the first, or inf [default: 5]
+    ///
+    /// The first one counts: 1 means no retry, 4 at most three of them. With inf it ends at a success,
+    /// at a failure that is not retried, or by --deadline.
     #[arg(short, long, value_name = "N")]
     #[arg(value_parser = Attempts::parse, allow_hyphen_values = true)]
     pub(super) attempts: Option<Attempts>,
@@ -155,10 +160,18 @@ pub(super) struct LimitOptions {
     pub(super) timeout: Option<Limit>,
 
     /// Start no retry with less than this left
+    ///
+    /// Of --deadline, which it needs: retry gives up at once, with the status of the last attempt, if
+    /// less time than this would be left when the next delay is over. Give what an attempt takes at
+    /// least, so that none is begun in vain.
     #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
     pub(super) reserve: Option<Duration>,
 
     /// What a time limit sends first [default: TERM]
+    ///
+    /// A name such as INT, HUP or SIGQUIT, or a number: the one at which the command cleans up. It
+    /// goes to all processes of the attempt, and --kill-after says how long they have for it. KILL
+    /// ends them at once.
     #[arg(long, value_name = "SIG")]
     #[arg(value_parser = parse_signal, allow_hyphen_values = true)]
     pub(super) signal: Option<Signal>,
@@ -178,33 +191,6 @@ pub(super) struct LimitOptions {
     #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
     pub(super) idle_timeout: Option<Limit>,
 }
-
-const SHORT_NOTES: &str = "\
-DUR: 500ms, 1.5s, 1m30s, 2h; a bare number is seconds. LIST: 1,5-9,KILL,timeout.
---help explains each option; retry(1) has recipes, and when not to retry.";
-
-const LONG_NOTES: &str = "\
-Durations:
-  Whole or decimal numbers with ns us ms s m h d w, also together (1m30s); a bare number is seconds.
-
-Two time limits:
-  --timeout 10s    each attempt may take 10 seconds
-  --deadline 1m    everything together may take a minute
-
-Exit status:
-  that of the last attempt; a command that died of a signal: the same signal, 128+n to a shell
-  0      success, also by --success-on
-  124    a time limit ended the last attempt
-  125    retry was called wrongly, or failed itself
-  126    the command cannot be executed
-  127    the command was not found
-
-Signals:
-  HUP, INT, QUIT, TERM and other signals that are sent to end a process end the retrying, always.
-  While the command runs they are passed on, and its status is reported; during a delay retry dies
-  of them at once. USR1 and USR2 are passed on.
-
-retry(1) has recipes, and when not to retry.";
 
 /// `--backoff` as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,4 +1,5 @@
 use std::os::unix::ffi::OsStringExt as _;
+use std::time::Duration;
 
 use proptest::prelude::Strategy as _;
 

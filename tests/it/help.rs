@@ -51,12 +51,16 @@ fn names(line: &str, long: &str) -> bool {
         .split("  ")
         .next()
         .unwrap_or_default();
-    spelling.split(' ').any(|word| word == long)
+    spelling.starts_with('-') && spelling.split(' ').any(|word| word == long)
 }
 
 #[test]
 fn the_short_help_fits_a_screen_of_eighty_columns() {
-    assert_data_eq!(help("-h"), file!["short-help.txt"].raw());
+    let help = help("-h");
+    for line in help.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    assert_data_eq!(help, file!["short-help.txt"].raw());
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn every_exit_status_is_in_the_man_page_the_help_and_the_readme() {
     let page = include_str!("../../man/retry.1");
     let readme = include_str!("../../README.md");
     let help = help("--help");
-    for code in ["0", "124", "125", "126", "127"] {
+    for code in ["0", "1", "124", "125", "126", "127"] {
         assert!(
             page.contains(&format!(".TP\n.B {code}\n")),
             "{code} in the man page"
@@ -89,5 +93,30 @@ fn every_exit_status_is_in_the_man_page_the_help_and_the_readme() {
             help.contains(&format!("\n  {code:<7}")),
             "{code} in the help"
         );
+    }
+}
+
+/// The commands that the help shows, those of the short one and those of the long one.
+fn examples() -> Vec<String> {
+    let (short, long) = (help("-h"), help("--help"));
+    let lines = short.lines().chain(long.lines());
+    let lines = lines.filter_map(|line| line.strip_prefix("  "));
+    lines
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("retry -"))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn every_example_of_the_help_is_a_call_that_is_understood() {
+    let examples = examples();
+    assert!(examples.len() >= 7, "{examples:?}");
+    for example in examples {
+        // With this it shows what would be done, and does not do it.
+        let script = example.replacen("retry ", "retry --plan ", 1);
+        let done = Sandbox::new().bash(&script).run();
+        done.exits(0);
+        assert!(done.stdout.contains("attempt"), "{example}: {done:?}");
     }
 }

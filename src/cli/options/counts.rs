@@ -24,6 +24,8 @@ pub(in crate::cli) struct CountOptions {
     pub(in crate::cli) retry_on: Option<StatusList>,
 
     /// Never retry these endings; wins over --retry-on
+    ///
+    /// A LIST as above. With 126,127 a shell that does not find its command is not run again.
     #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
     pub(in crate::cli) stop_on: Option<StatusList>,
 

@@ -21,6 +21,8 @@ pub(in crate::cli) struct SharingOptions {
     pub(in crate::cli) shared: Option<PathBuf>,
 
     /// Retries that they may make together [default: 10]
+    ///
+    /// 0 allows none. When it is spent, retry gives up with the status of the last attempt.
     #[arg(long, value_name = "N", value_parser = Budget::parse_tokens, allow_hyphen_values = true)]
     pub(in crate::cli) budget: Option<u32>,
 
