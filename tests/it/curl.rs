@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use crate::support::{AT_ONCE, Call, Done, Sandbox};
 
 /// A server that gives one answer a request, the last one for ever, and tells when each came.
-struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     requests: Receiver<Instant>,
 }
 
 /// What to answer: a status line and a body; or nothing, for ever.
-type Answer = Option<(&'static str, &'static str)>;
+pub(crate) type Answer = Option<(&'static str, &'static str)>;
 
 impl Server {
     fn start(answers: &'static [Answer]) -> Self {
         Self::serve(TcpListener::bind("127.0.0.1:0").expect("a port"), answers)
     }
 
-    fn serve(listener: TcpListener, answers: &'static [Answer]) -> Self {
+    pub(crate) fn serve(listener: TcpListener, answers: &'static [Answer]) -> Self {
         let address = listener.local_addr().expect("an address");
         let (tell, requests) = channel();
         thread::spawn(move || {
@@ -41,12 +41,12 @@ impl Server {
         Self { address, requests }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
     /// When each request came.
-    fn requests(&self) -> Vec<Instant> {
+    pub(crate) fn requests(&self) -> Vec<Instant> {
         self.requests.try_iter().collect()
     }
 }

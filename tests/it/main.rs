@@ -5,6 +5,7 @@ mod clients;
 mod countdown;
 mod curl;
 mod delivery;
+mod elsewhere;
 mod exit;
 mod field;
 mod github;
