@@ -108,15 +108,34 @@ fn examples() -> Vec<String> {
         .collect()
 }
 
+/// Has this call show what it would do, which it does not do then.
+#[track_caller]
+fn is_understood(call: &str) {
+    let script = call.replacen("retry ", "retry --plan ", 1);
+    let done = Sandbox::new().bash(&script).run();
+    done.exits(0);
+    assert!(done.stdout.contains("attempt"), "{call}: {done:?}");
+}
+
 #[test]
 fn every_example_of_the_help_is_a_call_that_is_understood() {
     let examples = examples();
     assert!(examples.len() >= 7, "{examples:?}");
     for example in examples {
-        // With this it shows what would be done, and does not do it.
-        let script = example.replacen("retry ", "retry --plan ", 1);
-        let done = Sandbox::new().bash(&script).run();
-        done.exits(0);
-        assert!(done.stdout.contains("attempt"), "{example}: {done:?}");
+        is_understood(&example);
+    }
+}
+
+#[test]
+fn every_example_of_the_readme_is_a_call_that_is_understood() {
+    let readme = include_str!("../../README.md").replace("\\\n", "");
+    let code = readme.split("```").skip(1).step_by(2);
+    let lines = code.flat_map(str::lines);
+    let calls = lines.filter_map(|line| line.find("retry -").map(|at| &line[at..]));
+    // What a pipe leads to is not ours.
+    let calls: Vec<&str> = calls.filter_map(|call| call.split(" | ").next()).collect();
+    assert!(calls.len() >= 8, "{calls:?}");
+    for call in calls {
+        is_understood(call);
     }
 }
