@@ -21,10 +21,10 @@ pub(super) fn of(outcome: &Outcome, program: &OsStr, name: &str) -> String {
         }
         Some(Mistake::Dash) => {
             let option = name.trim_start_matches(DASHES);
-            let hyphens = if option.chars().nth(1).is_some() {
-                "--"
-            } else {
+            let hyphens = if option.chars().count() == 1 {
                 "-"
+            } else {
+                "--"
             };
             format!(" (a dash as printed in texts; write {hyphens}{option} with hyphens)")
         }
@@ -96,8 +96,8 @@ impl Mistake {
         } else if word.starts_with(DASHES) {
             let name = word.trim_start_matches(DASHES);
             match (word.starts_with('-'), name.is_empty()) {
-                (_, true) => None,
-                (true, _) => Some(Self::Option),
+                (true, true) => None,
+                (true, false) => Some(Self::Option),
                 (false, _) => Some(Self::Dash),
             }
         } else if word.split_once('=').is_some_and(|(name, _)| is_name(name)) {
@@ -168,7 +168,10 @@ mod tests {
             "\u{2013}a",
             " (a dash as printed in texts; write -a with hyphens)",
         );
-        hints("\u{2013}", "");
+        hints(
+            "\u{2014}",
+            " (a dash as printed in texts; write -- with hyphens)",
+        );
         hints("", "");
         hints("./x", "");
     }
