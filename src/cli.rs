@@ -42,7 +42,7 @@ pub(crate) enum Request {
 /// The one definition of the options, for the man page and the completions.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    options::command()
 }
 
 /// What a command line may refer to.

@@ -2,18 +2,16 @@
 
 use std::ffi::OsString;
 
-use clap::CommandFactory as _;
-
-use super::options::Cli;
+use super::options;
 
 /// The help that these words ask for. What stands around the options is put there only now, because
 /// every start would have to copy it.
 pub(super) fn help(words: &[OsString]) -> String {
-    let command = Cli::command()
+    let command = options::command()
         .help_template(TEMPLATE)
         .after_help(SHORT_NOTES)
         .after_long_help(LONG_NOTES);
-    match command.try_get_matches_from(words) {
+    match command.try_get_matches_from(super::after_name(words)) {
         Err(asked) => asked.to_string(),
         Ok(_) => String::new(),
     }

@@ -4,91 +4,92 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
+use super::explained::options;
 use crate::cli::values::{parse_clients, parse_path};
 
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "Reports")]
-pub(in crate::cli) struct ReportOptions {
-    /// Say nothing on stderr
-    ///
-    /// A wrong call is complained of all the same. Of -q and -v the last one counts.
-    #[arg(short, long, overrides_with = "verbose")]
-    pub(in crate::cli) quiet: bool,
+options! {
+    #[derive(Debug, Args)]
+    #[group(skip)]
+    #[command(next_help_heading = "Reports")]
+    pub(in crate::cli) struct ReportOptions {
+        /// Say nothing on stderr
+        ///
+        /// A wrong call is complained of all the same. Of -q and -v the last one counts.
+        #[arg(short, long, overrides_with = "verbose")]
+        pub(in crate::cli) quiet: bool,
 
-    /// Say every step on stderr
-    ///
-    /// Each start of an attempt, a success at first, signals passed on, what a time limit does.
-    #[arg(short, long, overrides_with = "quiet")]
-    pub(in crate::cli) verbose: bool,
+        /// Say every step on stderr
+        ///
+        /// Each start of an attempt, a success at first, signals passed on, what a time limit does.
+        #[arg(short, long, overrides_with = "quiet")]
+        pub(in crate::cli) verbose: bool,
 
-    /// text, json or github [default: text]
-    ///
-    /// How lines on stderr look. json: an object each, as in --log. github: with the groups and
-    /// annotations of GitHub Actions: a group for each attempt, a warning for each that failed, an
-    /// error if all did.
-    #[arg(long, value_name = "FORMAT")]
-    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
-    pub(in crate::cli) log_format: Option<FormatName>,
+        /// text, json or github [default: text]
+        ///
+        /// How lines on stderr look. json: an object each, as in --log. github: with the groups and
+        /// annotations of GitHub Actions: a group for each attempt, a warning for each that failed, an
+        /// error if all did.
+        #[arg(long, value_name = "FORMAT")]
+        #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+        pub(in crate::cli) log_format: Option<FormatName>,
 
-    /// Append every event to FILE, a JSON object a line
-    ///
-    /// Several runs may write to the same file. It tells each attempt, how it ended, each delay, and
-    /// why the run ended; never arguments. A file that cannot be written is said once, and the run
-    /// goes on.
-    #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(in crate::cli) log: Option<PathBuf>,
+        /// Append every event to FILE, a JSON object a line
+        ///
+        /// Several runs may write to the same file. It tells each attempt, how it ended, each delay, and
+        /// why the run ended; never arguments. A file that cannot be written is said once, and the run
+        /// goes on.
+        #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
+        #[arg(value_hint = ValueHint::FilePath)]
+        pub(in crate::cli) log: Option<PathBuf>,
 
-    /// Print the schedule, run nothing (also --dry-run)
-    ///
-    /// A line for each retry: its delay before jitter, the range and the mean with jitter, and how
-    /// long it takes to get there at worst. It needs no COMMAND.
-    #[arg(long, alias = "dry-run")]
-    pub(in crate::cli) plan: bool,
+        /// Print the schedule, run nothing (also --dry-run)
+        ///
+        /// A line for each retry: its delay before jitter, the range and the mean with jitter, and how
+        /// long it takes to get there at worst. It needs no COMMAND.
+        #[arg(long, alias = "dry-run")]
+        pub(in crate::cli) plan: bool,
 
-    /// With --plan: what N clients that failed together do
-    ///
-    /// When they come back, as a chart; the busiest 10 ms with this jitter and with none; and how
-    /// many attempts they make together.
-    #[arg(long, value_name = "N", value_parser = parse_clients, allow_hyphen_values = true)]
-    pub(in crate::cli) clients: Option<u32>,
+        /// With --plan: what N clients that failed together do
+        ///
+        /// When they come back, as a chart; the busiest 10 ms with this jitter and with none; and how
+        /// many attempts they make together.
+        #[arg(long, value_name = "N", value_parser = parse_clients, allow_hyphen_values = true)]
+        pub(in crate::cli) clients: Option<u32>,
+    }
 }
 
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "Policy")]
-#[expect(
-    clippy::doc_markdown,
-    reason = "what is read on a terminal has no backticks"
-)]
-pub(in crate::cli) struct PolicyOptions {
-    /// Read options from FILE; the command line wins
-    ///
-    /// A line is 'name value' or 'name=value', without dashes and quotes; # begins a comment. It
-    /// cannot name the command. Without it, the file that RETRY_POLICY names is read.
-    #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(in crate::cli) policy: Option<PathBuf>,
+options! {
+    #[derive(Debug, Args)]
+    #[group(skip)]
+    #[command(next_help_heading = "Policy")]
+    pub(in crate::cli) struct PolicyOptions {
+        /// Read options from FILE; the command line wins
+        ///
+        /// A line is 'name value' or 'name=value', without dashes and quotes; # begins a comment. It
+        /// cannot name the command. Without it, the file that RETRY_POLICY names is read.
+        #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
+        #[arg(value_hint = ValueHint::FilePath)]
+        pub(in crate::cli) policy: Option<PathBuf>,
 
-    /// auto, new or inherit [default: auto]
-    ///
-    /// Which process group the command runs in. new: each attempt leads one of its own; a time limit
-    /// ends all of it, but keys of a terminal do not reach it and reading the terminal stops it.
-    /// inherit: that of retry; a time limit ends the command and those of its descendants that are
-    /// in it, and whoever kills the group of retry kills the command too. auto: inherit if there is
-    /// a controlling terminal, else new.
-    #[arg(long, value_name = "GROUP")]
-    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
-    pub(in crate::cli) process_group: Option<GroupName>,
+        /// auto, new or inherit [default: auto]
+        ///
+        /// Which process group the command runs in. new: each attempt leads one of its own; a time limit
+        /// ends all of it, but keys of a terminal do not reach it and reading the terminal stops it.
+        /// inherit: that of retry; a time limit ends the command and those of its descendants that are
+        /// in it, and whoever kills the group of retry kills the command too. auto: inherit if there is
+        /// a controlling terminal, else new.
+        #[arg(long, value_name = "GROUP")]
+        #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+        pub(in crate::cli) process_group: Option<GroupName>,
 
-    /// Print help; -h is one line an option
-    #[arg(short, long, action = ArgAction::Help)]
-    help: Option<bool>,
+        /// Print help; -h is one line an option
+        #[arg(short, long, action = ArgAction::Help)]
+        help: Option<bool>,
 
-    /// Print the version
-    #[arg(short = 'V', long, action = ArgAction::Version)]
-    version: Option<bool>,
+        /// Print the version
+        #[arg(short = 'V', long, action = ArgAction::Version)]
+        version: Option<bool>,
+    }
 }
 
 /// `--log-format` as typed.

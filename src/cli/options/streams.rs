@@ -2,49 +2,50 @@
 
 use clap::{Args, ValueEnum};
 
+use super::explained::options;
 use crate::cli::values::parse_hook;
 
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "Streams")]
-pub(in crate::cli) struct StreamOptions {
-    /// inherit, replay or null [default: inherit]
-    ///
-    /// What each attempt reads. inherit: the very stdin of retry; a regular file is rewound to where
-    /// it was, but what an attempt has read from a pipe is gone. replay: all that comes through a
-    /// pipe, each attempt, byte for byte; it is kept in memory up to 1 MiB and then in a file
-    /// without a name in $TMPDIR. null: nothing.
-    #[arg(long, value_name = "MODE")]
-    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
-    pub(in crate::cli) stdin: Option<InputName>,
+options! {
+    #[derive(Debug, Args)]
+    #[group(skip)]
+    #[command(next_help_heading = "Streams")]
+    pub(in crate::cli) struct StreamOptions {
+        /// inherit, replay or null [default: inherit]
+        ///
+        /// What each attempt reads. inherit: the very stdin of retry; a regular file is rewound to where
+        /// it was, but what an attempt has read from a pipe is gone. replay: all that comes through a
+        /// pipe, each attempt, byte for byte; it is kept in memory up to 1 MiB and then in a file
+        /// without a name in $TMPDIR. null: nothing.
+        #[arg(long, value_name = "MODE")]
+        #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+        pub(in crate::cli) stdin: Option<InputName>,
 
-    /// stream, or once: of the success only [default: stream]
-    ///
-    /// stream: what the command writes is written at once, by failed attempts too. once: what an
-    /// attempt writes to stdout is held back in a file without a name in $TMPDIR; that of the
-    /// success goes to stdout, that of a failed attempt to stderr, when the attempt is over.
-    #[arg(long, value_name = "MODE")]
-    #[arg(hide_possible_values = true, allow_hyphen_values = true)]
-    pub(in crate::cli) stdout: Option<OutputName>,
+        /// stream, or once: of the success only [default: stream]
+        ///
+        /// stream: what the command writes is written at once, by failed attempts too. once: what an
+        /// attempt writes to stdout is held back in a file without a name in $TMPDIR; that of the
+        /// success goes to stdout, that of a failed attempt to stderr, when the attempt is over.
+        #[arg(long, value_name = "MODE")]
+        #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+        pub(in crate::cli) stdout: Option<OutputName>,
+    }
 }
 
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "Between attempts")]
-#[expect(
-    clippy::doc_markdown,
-    reason = "what is read on a terminal has no backticks"
-)]
-pub(in crate::cli) struct BetweenOptions {
-    /// Run by sh -c after the delay, before each retry
-    ///
-    /// Not before the first attempt and not after the last. It finds the number of the coming attempt
-    /// in RETRY_ATTEMPT and how the failed one ended in RETRY_LAST_STATUS, reads nothing, and writes
-    /// to stderr. --timeout and --deadline hold for it too, --idle-timeout does not. If it fails
-    /// there is no retry, and the status is that of the last attempt.
-    #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
-    #[arg(value_parser = parse_hook)]
-    pub(in crate::cli) before_retry: Option<String>,
+options! {
+    #[derive(Debug, Args)]
+    #[group(skip)]
+    #[command(next_help_heading = "Between attempts")]
+    pub(in crate::cli) struct BetweenOptions {
+        /// Run by sh -c after the delay, before each retry
+        ///
+        /// Not before the first attempt and not after the last. It finds the number of the coming attempt
+        /// in RETRY_ATTEMPT and how the failed one ended in RETRY_LAST_STATUS, reads nothing, and writes
+        /// to stderr. --timeout and --deadline hold for it too, --idle-timeout does not. If it fails
+        /// there is no retry, and the status is that of the last attempt.
+        #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+        #[arg(value_parser = parse_hook)]
+        pub(in crate::cli) before_retry: Option<String>,
+    }
 }
 
 /// `--stdin` as typed.
