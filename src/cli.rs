@@ -7,15 +7,14 @@ mod notes;
 mod options;
 mod sentences;
 mod slips;
+mod typed;
 mod values;
 
 use std::ffi::OsString;
-use std::mem::ManuallyDrop;
 use std::path::Path;
 
-use anyhow::{Result, anyhow, bail, ensure};
-use clap::error::ErrorKind;
-use clap::{CommandFactory as _, FromArgMatches as _};
+use anyhow::{Result, bail, ensure};
+use clap::Command;
 
 use crate::backoff::{Backoff, Curve, Jitter};
 use crate::job::{Format, Grouping, Input, Job, Streams, Supervision, Verbosity};
@@ -27,6 +26,9 @@ use checks::{check_lists, longest_server_wait, reserve, sharing};
 use options::{
     BASE, CAP, Cli, CurveName, FormatName, GroupName, InputName, KILL_AFTER, OutputName,
 };
+use typed::{Typed, typed};
+
+pub(crate) use typed::Leftovers;
 
 /// What the user asks for.
 #[derive(Debug)]
@@ -41,7 +43,7 @@ pub(crate) enum Request {
 
 /// The one definition of the options, for the man page and the completions.
 #[must_use]
-pub fn command() -> clap::Command {
+pub fn command() -> Command {
     options::command()
 }
 
@@ -60,10 +62,11 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) fn parse(
     args: impl IntoIterator<Item = OsString>,
     surroundings: &Surroundings<'_>,
+    leftovers: &mut Leftovers,
 ) -> Result<Request> {
     let words: Vec<OsString> = args.into_iter().collect();
     ensure!(words.len() > 1, sentences::NOTHING_TYPED);
-    let cli = match typed(&words)? {
+    let cli = match typed(&words, leftovers)? {
         Typed::Options(cli) => cli,
         Typed::Text(text) => return Ok(Request::Show(text)),
     };
@@ -79,45 +82,10 @@ pub(crate) fn parse(
 
 /// What words mean by themselves.
 fn interpret(words: &[OsString]) -> Result<Request> {
-    match typed(words)? {
+    match typed(words, &mut Leftovers::default())? {
         Typed::Options(cli) => cli.meant(),
         Typed::Text(text) => Ok(Request::Show(text)),
     }
-}
-
-/// What was typed.
-enum Typed {
-    /// Options and a command.
-    Options(Box<Cli>),
-    /// A call for this text.
-    Text(String),
-}
-
-impl Typed {
-    fn text(text: &str) -> Self {
-        Self::Text(format!("{}\n", text.trim_end()))
-    }
-}
-
-fn typed(words: &[OsString]) -> Result<Typed> {
-    // To take apart what is known of all options would take longer than to end with it.
-    let mut command = ManuallyDrop::new(Cli::command());
-    let parsed = command
-        .try_get_matches_from_mut(after_name(words))
-        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
-    match parsed {
-        Ok(cli) => Ok(Typed::Options(Box::new(cli))),
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp => Ok(Typed::text(&notes::help(words))),
-            ErrorKind::DisplayVersion => Ok(Typed::text(&error.to_string())),
-            _ => Err(anyhow!(sentences::of(&error, words, &command))),
-        },
-    }
-}
-
-/// The words behind the program's name. Parts of a path are not for a parser of options to look at.
-fn after_name(words: &[OsString]) -> &[OsString] {
-    words.get(1..).unwrap_or_default()
 }
 
 impl Cli {

@@ -81,9 +81,10 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng as _, SeedableRng as _};
 
 use crate::audience::Audience;
-use crate::cli::{Request, Surroundings};
+use crate::cli::{Leftovers, Request, Surroundings};
 use crate::event::Event;
 use crate::job::{Format, Job};
+use crate::policy::Decision;
 use crate::report::json::Json;
 use crate::report::{Reporter, text::prefix};
 use crate::signal::Signal;
@@ -101,9 +102,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         policy: env::var_os("RETRY_POLICY"),
         read: &|path| os::read_options(path),
     };
+    let mut leftovers = Leftovers::default();
     let ready = os::take_over().context("cannot open /dev/null for a stream that is closed");
-    let done = match ready.and_then(|()| cli::parse(args, &surroundings)) {
-        Ok(Request::Run(job)) => execute(&job, begun),
+    let done = match ready.and_then(|()| cli::parse(args, &surroundings, &mut leftovers)) {
+        Ok(Request::Run(job)) => execute(&job, begun, leftovers),
         Ok(Request::Plan(job, clients)) => foretell(&job, clients),
         Ok(Request::Show(text)) => show(&text),
         Err(error) => Err(error),
@@ -130,7 +132,7 @@ fn sentence(error: &Error) -> String {
 }
 
 /// Runs the job in the real world.
-fn execute(job: &Job, begun: Instant) -> Result<Exit> {
+fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> {
     let [chance, upper, lower] = entropy()?;
     let seed = job.seed.unwrap_or(chance);
     let run_id = format!("{upper:016x}{lower:016x}");
@@ -139,7 +141,13 @@ fn execute(job: &Job, begun: Instant) -> Result<Exit> {
     let json = Json::new(job, &run_id, process::id());
     let mut audience = Audience::new(job, begun, reporter, json);
     let mut draw = draws(seed, 0);
-    let mut emit = |event: &Event<'_>| audience.tell(event);
+    let mut emit = |event: &Event<'_>| {
+        audience.tell(event);
+        // Before the first delay there is time, and a thousand may wait beside us.
+        if matches!(event, Event::Ended(_, Decision::Retry { .. })) && leftovers.clear() {
+            os::give_back_memory();
+        }
+    };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
     audience.end(&end.as_ref().copied().map_err(sentence));
     match end {

@@ -8,7 +8,8 @@ use clap::CommandFactory as _;
 use clap::parser::ValueSource;
 
 use super::options::Cli;
-use super::{Request, interpret, typed};
+use super::typed::{Leftovers, after_name, typed};
+use super::{Request, interpret};
 use crate::plain::{escaped, shortened};
 
 /// What a file cannot say: it would be another program, or none.
@@ -39,7 +40,7 @@ struct Line<'a> {
 /// and a line that it makes meaningless is dropped.
 pub(super) fn merge(words: &[OsString], path: &Path, text: &str) -> Result<Request> {
     let lines = read(path, text)?;
-    let given = Cli::command().try_get_matches_from(super::after_name(words))?;
+    let given = Cli::command().try_get_matches_from(after_name(words))?;
     let is_given = |line: &&Line<'_>| {
         given.value_source(&line.name.replace('-', "_")) == Some(ValueSource::CommandLine)
     };
@@ -91,7 +92,8 @@ fn read<'a>(path: &Path, text: &'a str) -> Result<Vec<Line<'a>>> {
         let line =
             parse(&command, number, text).map_err(|error| located(path, Some(number), &error))?;
         // Whether it goes together with others is asked when all are known.
-        let value = typed(&["retry".into(), line.word.clone(), "true".into()]);
+        let words = ["retry".into(), line.word.clone(), "true".into()];
+        let value = typed(&words, &mut Leftovers::default());
         value.map_err(|error| located(path, Some(number), &error))?;
         lines.push(line);
     }
@@ -151,7 +153,7 @@ fn with(words: &[OsString], lines: &[&Line<'_>]) -> Result<Request> {
         // Whether they go together does not depend on what is run.
         all.push("true".into());
     }
-    all.extend(super::after_name(words).iter().cloned());
+    all.extend(after_name(words).iter().cloned());
     interpret(&all)
 }
 

@@ -11,7 +11,7 @@ pub(super) fn help(words: &[OsString]) -> String {
         .help_template(TEMPLATE)
         .after_help(SHORT_NOTES)
         .after_long_help(LONG_NOTES);
-    match command.try_get_matches_from(super::after_name(words)) {
+    match command.try_get_matches_from(super::typed::after_name(words)) {
         Err(asked) => asked.to_string(),
         Ok(_) => String::new(),
     }

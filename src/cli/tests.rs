@@ -351,7 +351,7 @@ fn with_file(text: &str, line: &str) -> Result<Request> {
             Ok(text.to_owned())
         },
     };
-    parse(words(line), &surroundings)
+    parse(words(line), &surroundings, &mut Leftovers::default())
 }
 
 #[track_caller]

@@ -40,7 +40,7 @@ pub(crate) use log::Log;
 pub(crate) use options::read_options;
 pub(crate) use outlet::{print, say};
 pub use sys::words;
-pub(crate) use sys::{die_of, entropy, take_over};
+pub(crate) use sys::{die_of, entropy, give_back_memory, take_over};
 pub(crate) use terminal::{columns, stderr_is_terminal};
 
 /// This process and its surroundings, ready to run one job.

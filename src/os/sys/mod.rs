@@ -173,6 +173,15 @@ pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
     }
 }
 
+/// Gives memory that is free back to the system, where the C library does not do it by itself.
+pub(crate) fn give_back_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes from nobody what is in use.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Random bits of the system's.
 ///
 /// # Errors
