@@ -21,6 +21,7 @@ mod output;
 mod passing;
 mod plan;
 mod policy;
+mod release;
 mod replay;
 mod schema;
 mod server;
