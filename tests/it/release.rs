@@ -1,8 +1,11 @@
-//! The scripts that make a release.
+//! The scripts that make a release, and the one that fetches it.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::thread;
 
 use crate::support::Sandbox;
 
@@ -20,18 +23,21 @@ fn run(command: &mut Command) -> Output {
     command.output().expect("the command starts")
 }
 
-/// What `check` makes of this tag, manifest and changelog in the repository `example.org/me/retry`.
-fn checked(tag: &str, manifest: &str, changelog: &str) -> Output {
+/// What `check` makes of this tag, manifest and changelog in this repository of `example.org`; an
+/// empty one is a call by hand.
+fn checked(repository: &str, tag: &str, manifest: &str, changelog: &str) -> Output {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.path(".github/release")).expect("a directory");
     let script = sandbox.path(".github/release/check");
     fs::copy(root().join(".github/release/check"), &script).expect("a copy");
     fs::write(sandbox.path("Cargo.toml"), manifest).expect("a file");
     fs::write(sandbox.path("CHANGELOG.md"), changelog).expect("a file");
-    run(Command::new(script)
+    // Executed itself, it could be busy in another test's child.
+    run(Command::new("sh")
+        .arg(script)
         .arg(tag)
         .env("GITHUB_SERVER_URL", "https://example.org")
-        .env("GITHUB_REPOSITORY", "me/retry"))
+        .env("GITHUB_REPOSITORY", repository))
 }
 
 const MANIFEST: &str = "[package]\nname = \"x\"\nversion = \"1.2.3\"\n\
@@ -41,9 +47,11 @@ const CHANGELOG: &str = "# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-12-
 
 #[test]
 fn a_release_that_agrees_with_itself_gets_its_section_of_the_changelog_for_notes() {
-    let output = checked("v1.2.3", MANIFEST, CHANGELOG);
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(text(&output.stdout), "- New.\n\n### For some\n\n- More.\n");
+    for repository in ["me/retry", ""] {
+        let output = checked(repository, "v1.2.3", MANIFEST, CHANGELOG);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(text(&output.stdout), "- New.\n\n### For some\n\n- More.\n");
+    }
 }
 
 #[test]
@@ -71,11 +79,13 @@ fn a_release_that_does_not_agree_with_itself_is_refused_with_the_reason() {
         ("v1.2.3", MANIFEST, &silent, "says nothing of 1.2.3"),
         ("v1.2.3", MANIFEST, "", "newest heading"),
     ] {
-        let output = checked(tag, manifest, changelog);
+        let output = checked("me/retry", tag, manifest, changelog);
         let said = text(&output.stderr);
         assert!(!output.status.success() && said.contains(reason), "{said}");
         assert!(output.stdout.is_empty(), "{output:?}");
     }
+    let by_hand = checked("", "v1.2.3", &homeless, CHANGELOG);
+    assert!(!by_hand.status.success(), "{by_hand:?}");
 }
 
 /// The target that is released for this machine, and what a job's runner calls it.
@@ -121,12 +131,122 @@ fn the_same_files_make_the_same_archive_with_all_that_a_user_needs() {
     let list = text(&list.stdout);
     let top = format!("retry-{VERSION}-{}", here().0);
     let names = list.lines().map(|line| {
-        assert!(line.contains("root") && line.contains("2023"), "{line}");
         let name = line.rsplit(' ').next().expect("a name");
+        let mode = match name.rsplit('/').next() {
+            Some("") => "drwxr-xr-x",
+            Some("retry") => "-rwxr-xr-x",
+            _ => "-rw-r--r--",
+        };
+        assert!(line.starts_with(mode), "{line}");
+        assert!(line.contains("root") && line.contains("2023"), "{line}");
         name.strip_prefix(&top).expect("one folder at the top")
     });
     let expected = "/ /CHANGELOG.md /LICENSE-APACHE /LICENSE-MIT /README.md /completions/ \
         /completions/_retry /completions/retry.bash /completions/retry.fish /man/ /man/retry.1 /retry";
     let expected: Vec<&str> = expected.split_whitespace().collect();
     assert_eq!(names.collect::<Vec<_>>(), expected);
+}
+
+/// Gives away the files of a directory as the release of this version in `me/retry`, by way of a
+/// redirect as GitHub does it. Returns the URL.
+fn serve(directory: PathBuf) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            answer(&connection, &directory);
+        }
+    });
+    url
+}
+
+/// Answers one request. A client that is gone is no concern here.
+fn answer(mut connection: &TcpStream, directory: &Path) {
+    let lines = BufReader::new(connection).lines().map_while(Result::ok);
+    let lines: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let path = lines.first().and_then(|line| line.split(' ').nth(1));
+    let path = path.unwrap_or_default();
+    let released = path.strip_prefix(&format!("/me/retry/releases/download/v{VERSION}/"));
+    let stored = path
+        .strip_prefix("/stored/")
+        .and_then(|name| fs::read(directory.join(name)).ok());
+    let (head, body) = match (released, stored) {
+        (Some(name), _) => (format!("302 Found\r\nLocation: /stored/{name}"), Vec::new()),
+        (None, Some(body)) => ("200 OK".to_owned(), body),
+        (None, None) => ("404 Not Found".to_owned(), Vec::new()),
+    };
+    let head = format!(
+        "HTTP/1.1 {head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let _ = connection.write_all(&[head.as_bytes(), &body].concat());
+}
+
+/// What the action does with the release in `dist` when this version is asked for, and what it
+/// puts on PATH.
+fn set_up(sandbox: &Sandbox, version: &str) -> (Output, String) {
+    let (_, os, arch) = here();
+    fs::write(sandbox.path("path"), "").expect("a file");
+    let output = run(
+        Command::new(root().join(".github/actions/setup-retry/setup"))
+            .env("GITHUB_SERVER_URL", serve(sandbox.path("dist")))
+            .env("GITHUB_PATH", sandbox.path("path"))
+            .env("RETRY_REPOSITORY", "me/retry")
+            .env("RETRY_VERSION", version)
+            .env("RUNNER_OS", os)
+            .env("RUNNER_ARCH", arch)
+            .env("RUNNER_TEMP", sandbox.path("."))
+            .env("no_proxy", "*"),
+    );
+    (output, sandbox.text("path"))
+}
+
+/// A release of a program that says this of its version.
+fn release(says: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    packed(&sandbox.path("."), says);
+    let sum = "cd dist && { sha256sum * || shasum -a 256 *; } 2>/dev/null >../sums; mv ../sums SHA256SUMS";
+    sandbox.bash(sum).run().exits(0);
+    sandbox
+}
+
+#[test]
+fn the_action_puts_the_released_program_on_the_path() {
+    let sandbox = release(&format!("retry {VERSION}"));
+    for version in ["", VERSION, &format!("v{VERSION}")] {
+        let (output, path) = set_up(&sandbox, version);
+        assert!(output.status.success(), "{output:?}");
+        let program = Path::new(path.trim_end()).join("retry");
+        let output = run(Command::new(program).arg("--version"));
+        assert_eq!(text(&output.stdout), format!("retry {VERSION}\n"));
+    }
+}
+
+#[track_caller]
+fn refused(sandbox: &Sandbox, version: &str, reason: &str) {
+    let (output, path) = set_up(sandbox, version);
+    assert!(!output.status.success(), "{output:?}");
+    assert!(text(&output.stdout).contains(reason), "{output:?}");
+    assert_eq!(path, "");
+}
+
+#[test]
+fn the_action_refuses_what_is_not_the_release() {
+    let sandbox = release(&format!("retry {VERSION}"));
+    let sums = sandbox.text("dist/SHA256SUMS");
+    for wrong in [
+        format!("{:064}{}", 0, &sums[64..]),
+        sums.replace(".tar.gz", ".tar.xz"),
+        String::new(),
+    ] {
+        fs::write(sandbox.path("dist/SHA256SUMS"), wrong).expect("a file");
+        refused(&sandbox, VERSION, "the checksum of retry-");
+    }
+    fs::remove_file(sandbox.path("dist/SHA256SUMS")).expect("it is there");
+    refused(&sandbox, VERSION, "cannot fetch http://");
+    refused(&sandbox, "999.0.0", "cannot fetch http://");
+    refused(&sandbox, "1/../..", "the version has to be like 1.2.3");
+    refused(&sandbox, "latest", "the version has to be like 1.2.3");
+    let other = release("retry 0.0.0");
+    refused(&other, VERSION, "this is retry 0.0.0");
 }
