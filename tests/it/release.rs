@@ -103,10 +103,10 @@ fn here() -> (String, &'static str, &'static str) {
     (format!("{}-{system}", std::env::consts::ARCH), os, arch)
 }
 
-/// Packs a program that says this of its version, into `dist` below the directory.
+/// Packs a program that says this of its version, into `packed` below the directory.
 fn packed(directory: &Path, says: &str) -> PathBuf {
     let (target, ..) = here();
-    let built = directory.join(&target).join("release");
+    let built = directory.join(&target).join("dist");
     fs::create_dir_all(&built).expect("a directory");
     let program = built.join("retry");
     fs::write(&program, format!("#!/bin/sh\necho {says}\n")).expect("a program");
@@ -182,14 +182,14 @@ fn answer(mut connection: &TcpStream, directory: &Path) {
     let _ = connection.write_all(&[head.as_bytes(), &body].concat());
 }
 
-/// What the action does with the release in `dist` when this version is asked for, and what it
+/// What the action does with the release in `packed` when this version is asked for, and what it
 /// puts on PATH.
 fn set_up(sandbox: &Sandbox, version: &str) -> (Output, String) {
     let (_, os, arch) = here();
     fs::write(sandbox.path("path"), "").expect("a file");
     let output = run(
         Command::new(root().join(".github/actions/setup-retry/setup"))
-            .env("GITHUB_SERVER_URL", serve(sandbox.path("dist")))
+            .env("GITHUB_SERVER_URL", serve(sandbox.path("packed")))
             .env("GITHUB_PATH", sandbox.path("path"))
             .env("RETRY_REPOSITORY", "me/retry")
             .env("RETRY_VERSION", version)
@@ -205,7 +205,7 @@ fn set_up(sandbox: &Sandbox, version: &str) -> (Output, String) {
 fn release(says: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     packed(&sandbox.path("."), says);
-    let sum = "cd dist && { sha256sum * || shasum -a 256 *; } 2>/dev/null >../sums; mv ../sums SHA256SUMS";
+    let sum = "cd packed && { sha256sum * || shasum -a 256 *; } 2>/dev/null >../sums; mv ../sums SHA256SUMS";
     sandbox.bash(sum).run().exits(0);
     sandbox
 }
@@ -233,16 +233,16 @@ fn refused(sandbox: &Sandbox, version: &str, reason: &str) {
 #[test]
 fn the_action_refuses_what_is_not_the_release() {
     let sandbox = release(&format!("retry {VERSION}"));
-    let sums = sandbox.text("dist/SHA256SUMS");
+    let sums = sandbox.text("packed/SHA256SUMS");
     for wrong in [
         format!("{:064}{}", 0, &sums[64..]),
         sums.replace(".tar.gz", ".tar.xz"),
         String::new(),
     ] {
-        fs::write(sandbox.path("dist/SHA256SUMS"), wrong).expect("a file");
+        fs::write(sandbox.path("packed/SHA256SUMS"), wrong).expect("a file");
         refused(&sandbox, VERSION, "the checksum of retry-");
     }
-    fs::remove_file(sandbox.path("dist/SHA256SUMS")).expect("it is there");
+    fs::remove_file(sandbox.path("packed/SHA256SUMS")).expect("it is there");
     refused(&sandbox, VERSION, "cannot fetch http://");
     refused(&sandbox, "999.0.0", "cannot fetch http://");
     refused(&sandbox, "1/../..", "the version has to be like 1.2.3");

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use rustix::io::Errno;
 use rustix::process::getpid;
 
 use super::{ignore, is_ignored, kill, reset};
@@ -43,9 +44,12 @@ extern "C" fn tell(number: libc::c_int, info: *const libc::siginfo_t, _: *const 
     let record: [u8; RECORD] = [number, u8::from(is_from_kernel)];
     // SAFETY: the pipe is never closed.
     let pipe = unsafe { BorrowedFd::borrow_raw(PIPE.load(Ordering::Relaxed)) };
-    // A pipe that is full holds thousands of signals that we have not been let hear. Only then is
-    // errno touched, if at all.
-    let _ = rustix::io::write(pipe, &record);
+    // A pipe that is full holds thousands of signals that we have not been let hear. Anything else
+    // that comes between must not lose the one that we wait for.
+    let written = rustix::io::write(pipe, &record);
+    if written.is_err_and(|error| error != Errno::AGAIN) {
+        let _ = rustix::io::write(pipe, &record);
+    }
 }
 
 /// A child that is about to execute the command has been given what is the command's. It takes
