@@ -1,13 +1,13 @@
 //! Streams: what flows through the program, beside the same without it.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::process::{Child, Stdio};
 use std::thread;
 
-use crate::sample::{Row, Sample, Unit, timed};
-
-const RETRY: &str = env!("CARGO_BIN_EXE_retry");
+use crate::part;
+use crate::program::{Program, Programs, Words};
+use crate::sample::{Figures, Row, Sample, median, resident, run, seconds, turns};
 
 /// Bytes that flow in a run.
 const FLOW: u64 = 256 << 20;
@@ -16,63 +16,66 @@ const FLOW: u64 = 256 << 20;
 const FAST: [&str; 5] = ["-q", "--base", "0", "--attempts", "3"];
 
 /// All rows.
-pub(crate) fn rows() -> Vec<Row> {
-    vec![
-        passing("inherited", "1.00: the very same descriptor", &[]),
+pub(crate) fn rows<'a>(program: &'a Program, programs: &'a Programs) -> Vec<Row<'a>> {
+    let passing = |name: &str, target: &str, options: &'static [&'static str]| Row {
+        name: name.into(),
+        target: target.into(),
+        measure: Box::new(move || {
+            let file = lines();
+            let with = program.with(&FAST).and(options).and(&["--", "cat"]);
+            let floor = || drained(&Words::new("cat"), &file, programs);
+            let with = || drained(&with, &file, programs);
+            beside(&floor, &with)
+        }),
+    };
+    let literal = &["--retry-if", "Connection (reset|refused)"];
+    let letters = &[
+        "--retry-if",
+        "error: (408|429|5..)",
+        "--fail-if",
+        "(?i)warning",
+    ];
+    let mut rows = vec![
+        passing("stdout inherited", "1.00: the very same", &[]),
         passing(
-            "tapped, literal prefix",
-            ">= 1 GiB/s",
-            &["--retry-if", "Connection (reset|refused)"],
+            "stdout tapped, literal prefix",
+            ">= 1 GiB/s, 8000 kB",
+            literal,
         ),
-        passing(
-            "tapped, any letters",
-            "",
-            &[
-                "--retry-if",
-                "error: (408|429|5..)",
-                "--fail-if",
-                "(?i)warning",
-            ],
-        ),
-        passing("tapped, heads", "", &["--retry-after", "stdout"]),
-        passing("tapped, silence", "", &["--idle-timeout", "1m"]),
-        passing("once", "<= 2.00 and 4 MB", &["--stdout", "once"]),
-        Row {
-            name: "replay",
-            target: "<= 1.30 and 4 MB",
-            rounds: 9,
-            program: Box::new(|| {
-                replayed(
-                    Command::new(RETRY)
-                        .args(FAST)
-                        .args(["--stdin", "replay", "--"]),
-                )
-            }),
-            floor: Box::new(|| replayed(&mut part("drain", &[]))),
-            unit: Unit::Bytes(FLOW),
-        },
-    ]
+        passing("stdout tapped, any letters", "", letters),
+        passing("stdout tapped, heads", "", &["--retry-after", "stdout"]),
+        passing("stdout tapped, silence", "", &["--idle-timeout", "1m"]),
+        passing("stdout once", "<= 2.00, 4000 kB", &["--stdout", "once"]),
+    ];
+    rows.push(Row {
+        name: "stdin replay".into(),
+        target: "<= 1.30, 4000 kB".into(),
+        measure: Box::new(move || {
+            let with = program.with(&FAST).and(&["--stdin", "replay", "--"]);
+            let floor = || replayed(&part::words("drain"), programs);
+            let with = || replayed(&with, programs);
+            beside(&floor, &with)
+        }),
+    });
+    rows
 }
 
-/// `cat` of a file into a pipe that is drained, with and without the program.
-fn passing(name: &'static str, target: &'static str, options: &'static [&'static str]) -> Row {
-    let file = lines();
-    let again = file.try_clone().expect("a descriptor");
-    Row {
-        name,
-        target,
-        rounds: 9,
-        program: Box::new(move || {
-            drained(
-                Command::new(RETRY)
-                    .args(FAST)
-                    .args(options)
-                    .args(["--", "cat"]),
-                &file,
-            )
-        }),
-        floor: Box::new(move || drained(&mut Command::new("cat"), &again)),
-        unit: Unit::Bytes(FLOW),
+fn beside(floor: &dyn Fn() -> Sample, program: &dyn Fn() -> Sample) -> Figures {
+    let turns = turns(9, [floor, program]);
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    let gib = FLOW as f64 / f64::from(1 << 30);
+    let rate = |of| {
+        format!(
+            "{:.2} GiB/s",
+            gib / median(&turns, |turn| seconds(turn, of))
+        )
+    };
+    Figures {
+        program: rate(1),
+        floor: rate(0),
+        ratio: Some(median(&turns, |turn| seconds(turn, 1) / seconds(turn, 0))),
+        resident: Some(resident(&turns, 1)),
+        ..Figures::default()
     }
 }
 
@@ -96,87 +99,49 @@ fn lines() -> File {
     file
 }
 
-fn drained(command: &mut Command, file: &File) -> Sample {
+/// A command reads the file and writes into a pipe that is drained.
+fn drained(words: &Words, file: &File, programs: &Programs) -> Sample {
     let mut file = file.try_clone().expect("a descriptor");
     file.rewind().expect("a file");
-    command.stdin(file).stdout(Stdio::piped());
-    timed(command, |child| {
-        let mut stdout = child.stdout.take().expect("a pipe");
-        let mut buffer = vec![0; 1 << 16];
-        let mut length = 0;
-        while let Ok(read @ 1..) = stdout.read(&mut buffer) {
-            length += read as u64;
-        }
-        assert_eq!(length, FLOW, "all of it came through");
-    })
+    run(
+        words,
+        0,
+        programs,
+        |command| {
+            command.stdin(file).stdout(Stdio::piped());
+        },
+        |child| {
+            let mut stdout = child.stdout.take().expect("a pipe");
+            let mut buffer = vec![0; 1 << 16];
+            let mut length = 0;
+            while let Ok(read @ 1..) = stdout.read(&mut buffer) {
+                length += read as u64;
+            }
+            assert_eq!(length, FLOW, "all of it came through");
+        },
+    )
 }
 
 /// A piped stdin, for a command that eats it and fails, and the second time succeeds.
-fn replayed(command: &mut Command) -> Sample {
-    let dir = tempfile::tempdir().expect("a directory");
-    let flag = dir.path().join("flag");
-    let eater = part("eat", &[flag.to_str().expect("text")]);
-    command
-        .arg(eater.get_program())
-        .args(eater.get_args())
-        .stdin(Stdio::piped());
-    timed(command, |child: &mut Child| {
-        let mut stdin = child.stdin.take().expect("a pipe");
-        thread::spawn(move || {
-            let block = vec![b'y'; 1 << 16];
-            (0..FLOW >> 16).try_for_each(|_| stdin.write_all(&block))
-        })
-        .join()
-        .expect("the writer")
-        .expect("all of it is taken");
-    })
-}
-
-/// This very program in one of the parts below.
-fn part(name: &str, args: &[&str]) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.arg(format!("part={name}")).args(args);
-    command
-}
-
-/// What this program is when it plays a part.
-pub(crate) fn play(part: &str, args: &[String]) -> ExitCode {
-    match part {
-        "eat" => eat(&args[0]),
-        "drain" => drain(args),
-        other => panic!("there is no part {other}"),
-    }
-}
-
-/// Eats all of stdin; fails the first time.
-fn eat(flag: &str) -> ExitCode {
-    let mut buffer = vec![0; 1 << 16];
-    let (mut stdin, mut length) = (io::stdin().lock(), 0);
-    while let Ok(read @ 1..) = stdin.read(&mut buffer) {
-        length += read as u64;
-    }
-    assert_eq!(length, FLOW, "all of it came");
-    let is_first = File::create_new(flag).is_ok();
-    ExitCode::from(u8::from(is_first))
-}
-
-/// The floor for a replay: all of stdin into a file in memory, and that for a command twice.
-fn drain(args: &[String]) -> ExitCode {
-    let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::memfd_create("floor", flags).expect("memory"));
-    let mut buffer = vec![0; 1 << 17];
-    let mut stdin = io::stdin().lock();
-    while let Ok(read @ 1..) = stdin.read(&mut buffer) {
-        file.write_all(&buffer[..read]).expect("memory");
-    }
-    let mut is_done = false;
-    for _ in 0..2 {
-        file.rewind().expect("a file");
-        let mut command = Command::new(&args[0]);
-        command
-            .args(&args[1..])
-            .stdin(file.try_clone().expect("a descriptor"));
-        is_done = command.status().expect("it starts").success();
-    }
-    ExitCode::from(u8::from(!is_done))
+fn replayed(words: &Words, programs: &Programs) -> Sample {
+    let directory = tempfile::tempdir().expect("a directory");
+    let flag = directory.path().join("flag");
+    let eater = part::words("eat").and(&[&flag]).and(&[FLOW.to_string()]);
+    run(
+        &words.clone().and(&eater.0),
+        0,
+        programs,
+        |command| {
+            command.stdin(Stdio::piped());
+        },
+        |child: &mut Child| {
+            let mut stdin = child.stdin.take().expect("a pipe");
+            let writer = thread::spawn(move || {
+                let block = vec![b'y'; 1 << 16];
+                (0..FLOW >> 16).try_for_each(|_| stdin.write_all(&block))
+            });
+            let written = writer.join().expect("the writer");
+            written.expect("all of it is taken");
+        },
+    )
 }

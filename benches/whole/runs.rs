@@ -1,52 +1,66 @@
-//! Whole runs that are not about streams.
+//! A budget, and a plan.
 
-use std::process::{Command, Stdio};
-
-use crate::sample::{Row, Sample, Unit, timed};
-
-const RETRY: &str = env!("CARGO_BIN_EXE_retry");
+use crate::program::{Program, Programs, Words};
+use crate::sample::{Figures, Row, median, quiet, seconds, turns};
 
 /// How many retries a run with a budget makes.
 const TOKENS: u32 = 1000;
 
-/// All rows.
-pub(crate) fn rows() -> Vec<Row> {
-    vec![
+/// Both rows.
+pub(crate) fn rows<'a>(program: &'a Program, programs: &'a Programs) -> [Row<'a>; 2] {
+    [
         Row {
-            name: "budget, a token",
-            target: "<= 50 us",
-            rounds: 9,
-            program: Box::new(|| {
-                let dir = tempfile::tempdir().expect("a directory");
-                let file = dir.path().join("budget");
-                let options = ["--budget", "1000000", "--shared"];
-                failing(Command::new(RETRY).args(options).arg(file))
-            }),
-            floor: Box::new(|| failing(&mut Command::new(RETRY))),
-            unit: Unit::More(TOKENS),
+            name: "budget, a token".into(),
+            target: "<= 50 us".into(),
+            measure: Box::new(move || a_token(program, programs)),
         },
         Row {
-            name: "plan, 10000 clients",
-            target: "<= 100 ms",
-            rounds: 9,
-            program: Box::new(|| {
-                let options = ["--plan", "--attempts", "10", "--clients", "10000"];
-                quiet(Command::new(RETRY).args(options))
-            }),
-            floor: Box::new(|| quiet(Command::new(RETRY).arg("--version"))),
-            unit: Unit::Run,
+            name: "plan, 10000 clients".into(),
+            target: "<= 100 ms".into(),
+            measure: Box::new(move || a_plan(program, programs)),
         },
     ]
 }
 
-/// A command that fails again and again without a delay.
-fn failing(command: &mut Command) -> Sample {
+/// By the difference between runs with a budget and without one.
+fn a_token(program: &Program, programs: &Programs) -> Figures {
     let attempts = (TOKENS + 1).to_string();
-    command.args(["-q", "--base", "0", "--attempts", &attempts, "--"]);
-    let script = format!("[ \"$RETRY_ATTEMPT\" = {attempts} ]");
-    quiet(command.args(["sh", "-c", &script]))
+    let failing = |budget: &Words| {
+        let options = ["-q", "--base", "0", "--attempts", &attempts, "--", "false"];
+        Words::new(&program.path).and(&budget.0).and(&options)
+    };
+    let without = failing(&Words(Vec::new()));
+    let with = || {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("budget");
+        let budget = Words::new("--budget")
+            .and(&["1000000", "--shared"])
+            .and(&[&file]);
+        quiet(&failing(&budget), 1, programs)
+    };
+    let turns = turns(9, [&|| quiet(&without, 1, programs), &with]);
+    let more = median(&turns, |turn| seconds(turn, 1) - seconds(turn, 0));
+    Figures {
+        program: format!("{:.1} us", more / f64::from(TOKENS) * 1e6),
+        ratio: Some(median(&turns, |turn| seconds(turn, 1) / seconds(turn, 0))),
+        ..Figures::default()
+    }
 }
 
-fn quiet(command: &mut Command) -> Sample {
-    timed(command.stdin(Stdio::null()).stdout(Stdio::null()), |_| {})
+/// Beside a program that only starts and ends.
+fn a_plan(program: &Program, programs: &Programs) -> Figures {
+    let plan = program.with(&["--plan", "--attempts", "10", "--clients", "10000"]);
+    let nothing = program.with(&["--version"]);
+    let turns = turns(
+        9,
+        [&|| quiet(&nothing, 0, programs), &|| {
+            quiet(&plan, 0, programs)
+        }],
+    );
+    let millis = |of| format!("{:.1} ms", median(&turns, |turn| seconds(turn, of)) * 1e3);
+    Figures {
+        program: millis(1),
+        floor: millis(0),
+        ..Figures::default()
+    }
 }

@@ -1,11 +1,48 @@
 //! How a row is measured.
 
-use std::fmt;
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-/// Something that is run, and how long it took and what memory it needed.
-pub(crate) type Run = Box<dyn Fn() -> Sample>;
+use crate::program::{Programs, Words};
+
+/// One line of the table.
+pub(crate) struct Row<'a> {
+    pub(crate) name: String,
+    pub(crate) target: String,
+    pub(crate) measure: Box<dyn Fn() -> Figures + 'a>,
+}
+
+/// What was measured.
+#[derive(Default)]
+pub(crate) struct Figures {
+    pub(crate) program: String,
+    pub(crate) floor: String,
+    pub(crate) ratio: Option<f64>,
+    /// The most memory that was resident, in kB.
+    pub(crate) resident: Option<i64>,
+    /// Whether it is more than it may ever be, on any machine.
+    pub(crate) is_over_budget: bool,
+}
+
+impl Figures {
+    /// The line of a row.
+    pub(crate) fn shown(&self, row: &Row<'_>) -> String {
+        let ratio = self
+            .ratio
+            .map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+        let resident = self.resident.map_or_else(String::new, |kb| kb.to_string());
+        let over = if self.is_over_budget {
+            "  OVER BUDGET"
+        } else {
+            ""
+        };
+        format!(
+            "{:<30} {:>14} {:>14} {ratio:>6} {resident:>7}  {}{over}",
+            row.name, self.program, self.floor, row.target
+        )
+    }
+}
 
 /// One run.
 #[derive(Clone, Copy, Debug)]
@@ -15,122 +52,72 @@ pub(crate) struct Sample {
     pub(crate) resident: i64,
 }
 
-/// One line of the table.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) target: &'static str,
-    pub(crate) rounds: usize,
-    pub(crate) program: Run,
-    pub(crate) floor: Run,
-    /// What counts in a run.
-    pub(crate) unit: Unit,
-}
-
-/// What a run is measured by.
-#[derive(Clone, Copy)]
-pub(crate) enum Unit {
-    /// So many bytes flow.
-    Bytes(u64),
-    /// So many times it does what the floor does not.
-    More(u32),
-    /// It takes its time.
-    Run,
-}
-
-/// A row with its figures.
-pub(crate) struct Figures<'a> {
-    row: &'a Row,
-    program: Duration,
-    floor: Duration,
-    ratio: f64,
-    resident: i64,
-}
-
-/// Runs both in turns.
-pub(crate) fn measure(row: &Row) -> Figures<'_> {
-    // The first turn warms the caches.
-    (row.floor)();
-    (row.program)();
-    let turns: Vec<(Sample, Sample)> = (0..row.rounds)
-        .map(|_| ((row.floor)(), (row.program)()))
-        .collect();
-    let ratios = turns
-        .iter()
-        .map(|(floor, program)| program.wall.as_secs_f64() / floor.wall.as_secs_f64());
-    Figures {
-        row,
-        program: Duration::from_secs_f64(median(
-            turns.iter().map(|(_, program)| program.wall.as_secs_f64()),
-        )),
-        floor: Duration::from_secs_f64(median(
-            turns.iter().map(|(floor, _)| floor.wall.as_secs_f64()),
-        )),
-        ratio: median(ratios),
-        resident: turns
-            .iter()
-            .map(|(_, program)| program.resident)
-            .max()
-            .unwrap_or(0),
+/// Runs these in turns, and once before to warm the caches.
+pub(crate) fn turns<const N: usize>(
+    rounds: usize,
+    runs: [&dyn Fn() -> Sample; N],
+) -> Vec<[Sample; N]> {
+    for run in runs {
+        run();
     }
+    (0..rounds).map(|_| runs.map(|run| run())).collect()
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
+/// The median of what is made of each turn.
+pub(crate) fn median<T>(turns: &[T], of: impl Fn(&T) -> f64) -> f64 {
+    let mut values: Vec<f64> = turns.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-impl fmt::Display for Figures<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:<24} {:>12} {:>12} {:>8.2} {:>9}  {}",
-            self.row.name,
-            self.row.unit.shown(self.program, self.floor),
-            self.row.unit.shown(self.floor, Duration::ZERO),
-            self.ratio,
-            self.resident,
-            self.row.target
-        )
-    }
+/// The most that was resident in the usual turn, in kB.
+pub(crate) fn resident<const N: usize>(turns: &[[Sample; N]], of: usize) -> i64 {
+    let mut values: Vec<i64> = turns.iter().map(|turn| turn[of].resident).collect();
+    values.sort_unstable();
+    values[values.len() / 2]
 }
 
-impl Unit {
-    fn shown(self, time: Duration, floor: Duration) -> String {
-        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-        match self {
-            Self::Bytes(bytes) => {
-                let gib = bytes as f64 / f64::from(1 << 30);
-                format!("{:.2} GiB/s", gib / time.as_secs_f64())
-            }
-            Self::More(times) if !floor.is_zero() => {
-                let more = time.as_secs_f64() - floor.as_secs_f64();
-                format!("{:.1} us each", more / f64::from(times) * 1e6)
-            }
-            Self::More(_) | Self::Run => format!("{:.1} ms", time.as_secs_f64() * 1e3),
-        }
-    }
+/// Seconds.
+pub(crate) fn seconds<const N: usize>(turn: &[Sample; N], of: usize) -> f64 {
+    turn[of].wall.as_secs_f64()
 }
 
-/// Runs a command to its end, which must be a success. What `meanwhile` does is part of the run.
-pub(crate) fn timed(
-    command: &mut Command,
-    meanwhile: impl FnOnce(&mut std::process::Child),
+/// Microseconds for people.
+pub(crate) fn micros(seconds: f64) -> String {
+    format!("{:.0} us", seconds * 1e6)
+}
+
+/// Runs a command to its end with standard streams of its own. What `meanwhile` does is part of the
+/// run, and `prepare` sets what the command does not share with us.
+pub(crate) fn run(
+    words: &Words,
+    status: i32,
+    programs: &Programs,
+    prepare: impl FnOnce(&mut Command),
+    meanwhile: impl FnOnce(&mut Child),
 ) -> Sample {
-    let begun = Instant::now();
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("sample");
+    let metered = programs.part("meter").and(&[&file]).and(&words.0);
+    let mut command = metered.command();
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    prepare(&mut command);
     let mut child = command.spawn().expect("it starts");
     meanwhile(&mut child);
-    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-    let pid = i32::try_from(child.id()).expect("a pid");
-    #[expect(unsafe_code, reason = "std does not tell what a child has used")]
-    // SAFETY: both are written to memory of their type, and the child is ours and not waited for.
-    let usage = unsafe {
-        libc::wait4(pid, &raw mut status, 0, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    assert_eq!(status, 0, "{command:?} failed");
+    let ended = child.wait().expect("it is ours");
+    assert_eq!(ended.code(), Some(status), "{:?}", words.0);
+    let said = fs::read_to_string(file).expect("a sample");
+    let mut numbers = said
+        .split_whitespace()
+        .map(|word| word.parse().expect("a number"));
+    let mut next = || numbers.next().expect("a number");
     Sample {
-        wall: begun.elapsed(),
-        resident: usage.ru_maxrss,
+        wall: Duration::from_nanos(u64::try_from(next()).expect("a time")),
+        resident: next(),
     }
+}
+
+/// Runs a command to its end, out of sight.
+pub(crate) fn quiet(words: &Words, status: i32, programs: &Programs) -> Sample {
+    run(words, status, programs, |_| {}, |_| {})
 }
