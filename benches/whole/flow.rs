@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::part;
 use crate::program::{Program, Programs, Words};
-use crate::sample::{Figures, Row, Sample, median, resident, run, seconds, turns};
+use crate::sample::{Figures, Row, Sample, median, resident, run, seconds};
 
 /// Bytes that flow in a run.
 const FLOW: u64 = 256 << 20;
@@ -61,7 +61,8 @@ pub(crate) fn rows<'a>(program: &'a Program, programs: &'a Programs) -> Vec<Row<
 }
 
 fn beside(floor: &dyn Fn() -> Sample, program: &dyn Fn() -> Sample) -> Figures {
-    let turns = turns(9, [floor, program]);
+    // The first turn warms the caches.
+    let turns: Vec<[Sample; 2]> = (0..10).map(|_| [floor(), program()]).skip(1).collect();
     #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
     let gib = FLOW as f64 / f64::from(1 << 30);
     let rate = |of| {
@@ -105,7 +106,6 @@ fn drained(words: &Words, file: &File, programs: &Programs) -> Sample {
     file.rewind().expect("a file");
     run(
         words,
-        0,
         programs,
         |command| {
             command.stdin(file).stdout(Stdio::piped());
@@ -129,7 +129,6 @@ fn replayed(words: &Words, programs: &Programs) -> Sample {
     let eater = part::words("eat").and(&[&flag]).and(&[FLOW.to_string()]);
     run(
         &words.clone().and(&eater.0),
-        0,
         programs,
         |command| {
             command.stdin(Stdio::piped());

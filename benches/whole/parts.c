@@ -57,17 +57,31 @@ static void append(const char *path, const char *line)
     close(file);
 }
 
-/* meter FILE COMMAND...: writes nanoseconds and kB of a run to FILE. Its own memory is small, since a
+/* meter FILE TIMES COMMAND... [; COMMAND...]...: runs the commands in turns, so many times each, and
+ * writes a line for each run to FILE: nanoseconds, kB, exit code. Its own memory is small, since a
  * command is also charged with what its parent held when it started it. */
 static int meter(char **words)
 {
+    long times = atol(words[1]);
+    char line[96];
     struct rusage usage;
-    char line[64];
-    long long begun = now();
-    int status = run(words + 1, &usage);
-    snprintf(line, sizeof line, "%lld %ld\n", now() - begun, usage.ru_maxrss);
-    append(words[0], line);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    while (times-- > 0) {
+        for (char **command = words + 2, **next; *command != NULL; command = next) {
+            for (next = command; *next != NULL && strcmp(*next, ";") != 0; next++)
+                ;
+            char *separator = *next;
+            *next = NULL;
+            long long begun = now();
+            int status = run(command, &usage);
+            snprintf(line, sizeof line, "%lld %ld %d\n", now() - begun, usage.ru_maxrss,
+                     WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+            append(words[0], line);
+            *next = separator;
+            if (separator != NULL)
+                next++;
+        }
+    }
+    return 0;
 }
 
 /* loop TIMES SECONDS COMMAND...: what must be done to retry, and nothing else. */
@@ -113,7 +127,7 @@ int main(int count, char **words)
         const char *name;
         int least;
         int (*play)(char **);
-    } parts[] = {{"meter", 4, meter}, {"loop", 5, loop}, {"stamp", 3, stamp}, {"hold", 3, hold}};
+    } parts[] = {{"meter", 5, meter}, {"loop", 5, loop}, {"stamp", 3, stamp}, {"hold", 3, hold}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (count >= parts[i].least && strcmp(words[1], parts[i].name) == 0)
             return parts[i].play(words + 2);

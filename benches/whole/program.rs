@@ -2,13 +2,13 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 /// A build of the program.
-#[derive(Clone)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(crate) is_static: bool,
@@ -18,6 +18,14 @@ impl Program {
     /// What its rows are called.
     pub(crate) fn kind(&self) -> &'static str {
         if self.is_static { "static" } else { "dynamic" }
+    }
+
+    /// A copy, as it is there once it is installed. What a linker has just written is in the page
+    /// cache page by page, and maps more slowly than what was copied or read from a disk.
+    fn installed(&self, directory: &TempDir) -> Self {
+        let path = directory.path().join(self.kind());
+        fs::copy(&self.path, &path).expect("a copy");
+        Self { path, ..*self }
     }
 
     /// It, with these options.
@@ -68,12 +76,13 @@ impl Programs {
             "the benchmark needs a C compiler"
         );
         let has_nil = compile(&nil, &["-DNIL", "-static", "-nostdlib"]);
+        let dynamic = Program {
+            path: env!("CARGO_BIN_EXE_retry").into(),
+            is_static: false,
+        };
         Self {
-            dynamic: Program {
-                path: env!("CARGO_BIN_EXE_retry").into(),
-                is_static: false,
-            },
-            fixed: released(),
+            dynamic: dynamic.installed(&directory),
+            fixed: released().map(|program| program.installed(&directory)),
             parts,
             nil: has_nil.then_some(nil),
             _directory: directory,

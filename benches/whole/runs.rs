@@ -1,7 +1,9 @@
 //! A budget, and a plan.
 
+use std::ffi::OsStr;
+
 use crate::program::{Program, Programs, Words};
-use crate::sample::{Figures, Row, median, quiet, seconds, turns};
+use crate::sample::{Figures, Row, median, seconds, turns};
 
 /// How many retries a run with a budget makes.
 const TOKENS: u32 = 1000;
@@ -25,20 +27,23 @@ pub(crate) fn rows<'a>(program: &'a Program, programs: &'a Programs) -> [Row<'a>
 /// By the difference between runs with a budget and without one.
 fn a_token(program: &Program, programs: &Programs) -> Figures {
     let attempts = (TOKENS + 1).to_string();
-    let failing = |budget: &Words| {
-        let options = ["-q", "--base", "0", "--attempts", &attempts, "--", "false"];
-        Words::new(&program.path).and(&budget.0).and(&options)
+    let failing = |budget: &[&OsStr]| {
+        let options = [
+            "-q",
+            "--base",
+            "0",
+            "--attempts",
+            &attempts,
+            "--",
+            "/bin/false",
+        ];
+        Words::new(&program.path).and(budget).and(&options)
     };
-    let without = failing(&Words(Vec::new()));
-    let with = || {
-        let directory = tempfile::tempdir().expect("a directory");
-        let file = directory.path().join("budget");
-        let budget = Words::new("--budget")
-            .and(&["1000000", "--shared"])
-            .and(&[&file]);
-        quiet(&failing(&budget), 1, programs)
-    };
-    let turns = turns(9, [&|| quiet(&without, 1, programs), &with]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("budget");
+    let budget = ["--budget", "1000000", "--shared"].map(OsStr::new);
+    let with = failing(&[&budget[..], &[file.as_os_str()]].concat());
+    let turns = turns(9, [(&failing(&[]), 1), (&with, 1)], programs);
     let more = median(&turns, |turn| seconds(turn, 1) - seconds(turn, 0));
     Figures {
         program: format!("{:.1} us", more / f64::from(TOKENS) * 1e6),
@@ -51,12 +56,7 @@ fn a_token(program: &Program, programs: &Programs) -> Figures {
 fn a_plan(program: &Program, programs: &Programs) -> Figures {
     let plan = program.with(&["--plan", "--attempts", "10", "--clients", "10000"]);
     let nothing = program.with(&["--version"]);
-    let turns = turns(
-        9,
-        [&|| quiet(&nothing, 0, programs), &|| {
-            quiet(&plan, 0, programs)
-        }],
-    );
+    let turns = turns(9, [(&nothing, 0), (&plan, 0)], programs);
     let millis = |of| format!("{:.1} ms", median(&turns, |turn| seconds(turn, of)) * 1e3);
     Figures {
         program: millis(1),

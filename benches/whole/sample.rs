@@ -52,15 +52,28 @@ pub(crate) struct Sample {
     pub(crate) resident: i64,
 }
 
-/// Runs these in turns, and once before to warm the caches.
+/// Runs these commands in turns, and once before to warm the caches. Each must end with its status.
 pub(crate) fn turns<const N: usize>(
     rounds: usize,
-    runs: [&dyn Fn() -> Sample; N],
+    commands: [(&Words, i32); N],
+    programs: &Programs,
 ) -> Vec<[Sample; N]> {
-    for run in runs {
-        run();
+    let mut all = Words(Vec::new());
+    for (words, _) in commands {
+        if !all.0.is_empty() {
+            all = all.and(&[";"]);
+        }
+        all = all.and(&words.0);
     }
-    (0..rounds).map(|_| runs.map(|run| run())).collect()
+    let samples = metered(&all, rounds + 1, programs, |_| {}, |_| {});
+    let turns = samples.chunks_exact(N).skip(1).map(|turn| {
+        let turn: [(Sample, i32); N] = turn.try_into().expect("a turn");
+        for ((_, status), (words, expected)) in turn.iter().zip(commands) {
+            assert_eq!(*status, expected, "{:?}", words.0);
+        }
+        turn.map(|(sample, _)| sample)
+    });
+    turns.collect()
 }
 
 /// The median of what is made of each turn.
@@ -87,37 +100,48 @@ pub(crate) fn micros(seconds: f64) -> String {
     format!("{:.0} us", seconds * 1e6)
 }
 
-/// Runs a command to its end with standard streams of its own. What `meanwhile` does is part of the
-/// run, and `prepare` sets what the command does not share with us.
+/// Runs a command to its success with standard streams of its own. What `meanwhile` does is part of
+/// the run, and `prepare` says what it is to have for streams.
 pub(crate) fn run(
     words: &Words,
-    status: i32,
     programs: &Programs,
     prepare: impl FnOnce(&mut Command),
     meanwhile: impl FnOnce(&mut Child),
 ) -> Sample {
+    let (sample, status) = metered(words, 1, programs, prepare, meanwhile)[0];
+    assert_eq!(status, 0, "{:?}", words.0);
+    sample
+}
+
+/// Runs commands so many times: each time what was measured, and the exit code.
+fn metered(
+    words: &Words,
+    times: usize,
+    programs: &Programs,
+    prepare: impl FnOnce(&mut Command),
+    meanwhile: impl FnOnce(&mut Child),
+) -> Vec<(Sample, i32)> {
     let directory = tempfile::tempdir().expect("a directory");
-    let file = directory.path().join("sample");
-    let metered = programs.part("meter").and(&[&file]).and(&words.0);
-    let mut command = metered.command();
-    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let file = directory.path().join("samples");
+    let meter = programs.part("meter").and(&[&file]);
+    let mut command = meter.and(&[times.to_string()]).and(&words.0).command();
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     prepare(&mut command);
     let mut child = command.spawn().expect("it starts");
     meanwhile(&mut child);
-    let ended = child.wait().expect("it is ours");
-    assert_eq!(ended.code(), Some(status), "{:?}", words.0);
-    let said = fs::read_to_string(file).expect("a sample");
-    let mut numbers = said
-        .split_whitespace()
-        .map(|word| word.parse().expect("a number"));
-    let mut next = || numbers.next().expect("a number");
-    Sample {
-        wall: Duration::from_nanos(u64::try_from(next()).expect("a time")),
-        resident: next(),
-    }
-}
-
-/// Runs a command to its end, out of sight.
-pub(crate) fn quiet(words: &Words, status: i32, programs: &Programs) -> Sample {
-    run(words, status, programs, |_| {}, |_| {})
+    assert!(child.wait().expect("it is ours").success(), "{:?}", words.0);
+    let said = fs::read_to_string(file).expect("samples");
+    let line = |line: &str| {
+        let numbers = line.split(' ').map(|word| word.parse().expect("a number"));
+        let numbers: Vec<i64> = numbers.collect();
+        let sample = Sample {
+            wall: Duration::from_nanos(numbers[0].unsigned_abs()),
+            resident: numbers[1],
+        };
+        (sample, i32::try_from(numbers[2]).expect("a status"))
+    };
+    said.lines().map(line).collect()
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 
 use crate::program::{Program, Programs, Words};
-use crate::sample::{Figures, Row, median, micros, quiet, resident, seconds, turns};
+use crate::sample::{Figures, Row, median, micros, resident, seconds, turns};
 
 /// The options of a usual call.
 pub(crate) const OPTIONS: [&str; 10] = [
@@ -22,17 +22,11 @@ pub(crate) const OPTIONS: [&str; 10] = [
 
 /// The whole of a run that succeeds at once, over the command alone.
 pub(crate) fn rows<'a>(program: &'a Program, programs: &'a Programs) -> [Row<'a>; 1] {
-    let with = program.with(&OPTIONS).and(&["true"]);
-    let floor = programs.floor(1, "0", &[OsStr::new("true")]);
+    let with = program.with(&OPTIONS).and(&["/bin/true"]);
+    let floor = programs.floor(1, "0", &[OsStr::new("/bin/true")]);
     let measure = move || {
-        let turns = turns(
-            200,
-            [
-                &|| quiet(&Words::new("true"), 0, programs),
-                &|| quiet(&floor, 0, programs),
-                &|| quiet(&with, 0, programs),
-            ],
-        );
+        let alone = Words::new("/bin/true");
+        let turns = turns(200, [(&alone, 0), (&floor, 0), (&with, 0)], programs);
         let floor = median(&turns, |turn| seconds(turn, 1) - seconds(turn, 0));
         let program = median(&turns, |turn| seconds(turn, 2) - seconds(turn, 0));
         Figures {
@@ -89,10 +83,7 @@ fn an_attempt(program: &Program, programs: &Programs, command: &Words) -> Figure
     let command: Vec<&OsStr> = command.0.iter().map(AsRef::as_ref).collect();
     let floor = |attempts| programs.floor(attempts, "0", &command);
     let runs = [floor(FEW), floor(MANY), with(FEW), with(MANY)];
-    let [floor_few, floor_many, few, many] = runs
-        .each_ref()
-        .map(|words| move || quiet(words, 1, programs));
-    let turns = turns(15, [&floor_few, &floor_many, &few, &many]);
+    let turns = turns(15, runs.each_ref().map(|words| (words, 1)), programs);
     let each = 1.0 / f64::from(MANY - FEW);
     let of_floor = |turn: &_| (seconds(turn, 1) - seconds(turn, 0)) * each;
     let of_program = |turn: &_| (seconds(turn, 3) - seconds(turn, 2)) * each;
@@ -106,47 +97,44 @@ fn an_attempt(program: &Program, programs: &Programs, command: &Words) -> Figure
 
 /// From the end of an attempt to the start of the next, less the delay.
 fn overshoot(program: &Program, programs: &Programs) -> Figures {
-    const ATTEMPTS: &str = "10";
+    const ATTEMPTS: u32 = 10;
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("stamps");
     let stamp = programs.part("stamp").and(&[&file]);
-    let gaps = |words: &Words| -> Vec<f64> {
-        quiet(words, 7, programs);
-        let stamps = fs::read_to_string(&file).expect("stamps");
-        fs::remove_file(&file).expect("it is there");
-        let times: Vec<f64> = stamps
-            .split_whitespace()
-            .map(|word| word.parse().expect("a time"))
-            .collect();
-        let gaps = times[1..times.len() - 1].chunks_exact(2);
-        gaps.map(|gap| (gap[1] - gap[0]) / 1e9 - 0.05).collect()
-    };
-    let options = [
-        "-q",
-        "--base",
-        "50ms",
-        "--cap",
-        "50ms",
-        "--jitter",
-        "none",
-        "--attempts",
-        ATTEMPTS,
-        "--",
-    ];
-    let with = program.with(&options).and(&stamp.0);
+    let attempts = ATTEMPTS.to_string();
+    let delays = ["-q", "--base", "50ms", "--cap", "50ms", "--jitter", "none"];
+    let with = program.with(&delays).and(&["--attempts", &attempts, "--"]);
+    let with = with.and(&stamp.0);
     let command: Vec<&OsStr> = stamp.0.iter().map(AsRef::as_ref).collect();
-    let floor = programs.floor(10, "0.05", &command);
-    let (mut of_floor, mut of_program) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
-        of_floor.extend(gaps(&floor));
-        of_program.extend(gaps(&with));
-    }
-    let of_floor = median(&of_floor, |gap| *gap);
-    let of_program = median(&of_program, |gap| *gap);
+    let floor = programs.floor(ATTEMPTS, "0.05", &command);
+    turns(9, [(&floor, 7), (&with, 7)], programs);
+    let stamps = fs::read_to_string(&file).expect("stamps");
+    let runs: Vec<&str> = stamps.lines().collect();
+    let runs: Vec<_> = runs.chunks_exact(ATTEMPTS as usize).map(gaps).collect();
+    // Of both, the first turn warmed the caches.
+    let late = |of: usize| -> f64 {
+        let all: Vec<f64> = runs[2..]
+            .iter()
+            .skip(of)
+            .step_by(2)
+            .flatten()
+            .copied()
+            .collect();
+        median(&all, |gap| *gap) - 0.05
+    };
+    let (of_floor, of_program) = (late(0), late(1));
     Figures {
         program: micros(of_program),
         floor: micros(of_floor),
         ratio: Some(of_program / of_floor),
         ..Figures::default()
     }
+}
+
+/// The seconds between the attempts of a run, each of which has said when it began and ended.
+fn gaps(run: &[&str]) -> Vec<f64> {
+    let times = run.iter().flat_map(|line| line.split(' '));
+    let times: Vec<f64> = times.map(|time| time.parse().expect("a time")).collect();
+    let between = times[1..times.len() - 1].chunks_exact(2);
+    between.map(|gap| (gap[1] - gap[0]) / 1e9).collect()
 }
