@@ -137,7 +137,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     let seed = job.seed.unwrap_or(chance);
     let run_id = format!("{upper:016x}{lower:016x}");
     let mut world = os::Machine::new(job, &run_id, begun)?;
-    let reporter = Reporter::new(job, line_prefix());
+    let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());
     let mut audience = Audience::new(job, begun, reporter, json);
     let mut draw = draws(seed, 0);

@@ -69,7 +69,7 @@ fn job(flags: &str) -> Job {
 /// The lines of a run, each with its virtual time, and how the run exits. Every draw is a half.
 fn transcript(flags: &str, mut world: Rehearsal) -> String {
     let job = job(flags);
-    let text = Text::new(&job, String::new());
+    let text = Text::new(&job, String::new);
     let mut lines = Vec::new();
     let mut emit = |event: &Event<'_>| {
         let at = match event {
@@ -871,7 +871,7 @@ impl Listener {
             breaks,
         };
         let job = job(flags);
-        let text = Text::new(&job, String::new());
+        let text = Text::new(&job, String::new);
         let mut said = String::new();
         let mut emit = |event: &Event<'_>| said.extend(text.line(event));
         let ends = run(&job.policy, &mut listener, &mut || 0.5, &mut emit);

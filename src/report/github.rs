@@ -18,7 +18,7 @@ pub(crate) struct Github<'a> {
 
 impl<'a> Github<'a> {
     /// Lines about this job; those that are no commands have this prefix.
-    pub(crate) fn new(job: &'a Job, prefix: String) -> Self {
+    pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
         Self {
             text: Text::new(job, prefix),
             is_quiet: job.verbosity == Verbosity::Quiet,

@@ -23,7 +23,7 @@ pub(crate) enum Reporter<'a> {
 
 impl<'a> Reporter<'a> {
     /// Lines about this job; those for people have this prefix.
-    pub(crate) fn new(job: &'a Job, prefix: String) -> Self {
+    pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
         match job.format {
             Format::Text | Format::Json => Self::Text(Text::new(job, prefix)),
             Format::Github => Self::Github(Github::new(job, prefix)),

@@ -21,21 +21,19 @@ pub(crate) fn prefix(pid: Option<u32>) -> String {
 
 /// Turns events into lines.
 pub(crate) struct Text<'a> {
-    prefix: String,
-    name: String,
+    prefix: fn() -> String,
     program: &'a OsStr,
     policy: &'a Policy,
     verbosity: Verbosity,
 }
 
 impl<'a> Text<'a> {
-    /// Lines about this job, each with this prefix.
-    pub(crate) fn new(job: &'a Job, prefix: String) -> Self {
+    /// Lines about this job, each with this prefix, which is made when there is a line.
+    pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
         let program = job.command.first().map_or(OsStr::new(""), |word| word);
         let (policy, verbosity) = (&job.policy, job.verbosity);
         Self {
             prefix,
-            name: plain::program_name(program),
             program,
             policy,
             verbosity,
@@ -48,12 +46,12 @@ impl<'a> Text<'a> {
             return None;
         }
         let said = self.said(event)?;
-        Some(format!("{}{}: {said}\n", self.prefix, self.name))
+        Some(format!("{}{}: {said}\n", (self.prefix)(), self.name()))
     }
 
     /// What every line names.
-    pub(super) fn name(&self) -> &str {
-        &self.name
+    pub(super) fn name(&self) -> String {
+        plain::program_name(self.program)
     }
 
     /// What is to be said of this event, worth it or not.
@@ -153,7 +151,7 @@ impl<'a> Text<'a> {
         let outcome = &ended.ending.outcome;
         match reason {
             Reason::NeverStarts => {
-                format!("{outcome}{}", hint::of(outcome, self.program, &self.name))
+                format!("{outcome}{}", hint::of(outcome, self.program, &self.name()))
             }
             Reason::Signal(signal) => {
                 let (attempt, of, took) = (ended.attempt, self.policy.attempts, Shown(ended.took));
