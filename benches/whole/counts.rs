@@ -70,10 +70,11 @@ fn instructions(words: &Words) -> Option<u64> {
     let options = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let counted = Words::new("valgrind").and(&options).and(&words.0);
     let said = bare(&counted)?;
-    let said = said
+    let count = said
         .lines()
-        .find_map(|line| line.split_once("Collected : "))?;
-    said.1.trim().parse().ok()
+        .find_map(|line| line.split_once("Collected : "));
+    let (_, count) = count.expect("a count");
+    Some(count.trim().parse().expect("a number"))
 }
 
 /// As strace counts them, of all processes; a call that another interrupts is told in two lines.
@@ -89,8 +90,8 @@ fn system_calls(words: &Words) -> Option<u64> {
     u64::try_from(calls.count()).ok()
 }
 
-/// What a command says on stderr, in an environment that is the same everywhere, since the loader
-/// looks at every entry of it. Nothing if the command is not there, or fails.
+/// What a tool says on stderr, in an environment that is the same everywhere, since the loader looks
+/// at every entry of it. Nothing if there is no such tool.
 fn bare(words: &Words) -> Option<String> {
     let mut command = words.command();
     command
@@ -98,7 +99,7 @@ fn bare(words: &Words) -> Option<String> {
         .env("PATH", "/usr/local/bin:/usr/bin:/bin");
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let done = command.output().ok()?;
-    done.status
-        .success()
-        .then(|| String::from_utf8_lossy(&done.stderr).into_owned())
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{:?}: {said}", words.0);
+    Some(said)
 }
