@@ -28,27 +28,13 @@ pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Comman
     let option = option.split_once('=').map_or(option, |(name, _)| name);
     let value = context(ContextKind::InvalidValue);
     match error.kind() {
-        ErrorKind::UnknownArgument => {
-            let letter = option.strip_prefix('-').unwrap_or_default();
-            let long = words.iter().skip(1).find_map(|word| {
-                let before = word.to_str()?.strip_prefix('-')?.split_once(letter)?.0;
-                before
-                    .bytes()
-                    .all(|flag| b"qv".contains(&flag))
-                    .then(|| one_dash(word, command))
-            });
-            long.flatten()
-                .unwrap_or_else(|| unknown(option, &context(ContextKind::SuggestedArg)))
-        }
+        ErrorKind::UnknownArgument => clustered(option, words, command)
+            .unwrap_or_else(|| unknown(option, &context(ContextKind::SuggestedArg))),
         ErrorKind::ValueValidation => {
-            let why =
-                std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
-            let long = words.iter().find(|word| {
-                word.to_str()
-                    .is_some_and(|word| is_glued(word, option, &value))
-            });
-            long.and_then(|word| one_dash(word, command))
-                .unwrap_or_else(|| format!("{option} '{value}': {}", escaped(OsStr::new(&why))))
+            let glued = words.iter().find(|word| is_glued(word, option, &value));
+            glued
+                .and_then(|word| one_dash(word, command))
+                .unwrap_or_else(|| format!("{option} '{value}': {}", reason(error)))
         }
         ErrorKind::InvalidValue if value.is_empty() => {
             format!("{option} has no value; write one after it")
@@ -78,11 +64,31 @@ pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Comman
     }
 }
 
+fn reason(error: &clap::Error) -> String {
+    let source = std::error::Error::source(error);
+    let text = source.map_or_else(String::new, ToString::to_string);
+    escaped(OsStr::new(&text))
+}
+
+/// What to say of a long option with one dash, in which this was taken for the letter of a short one:
+/// `-version`, or `-qattempts`.
+fn clustered(letter: &str, words: &[OsString], command: &clap::Command) -> Option<String> {
+    let letter = letter.strip_prefix('-').unwrap_or_default();
+    let said = words.iter().skip(1).find_map(|word| {
+        let (before, _) = word.to_str()?.strip_prefix('-')?.split_once(letter)?;
+        let are_flags = before.bytes().all(|flag| b"qv".contains(&flag));
+        are_flags.then(|| one_dash(word, command))
+    });
+    said.flatten()
+}
+
 /// Whether the word is this option's letter and value in one: `-attempts` is `-a` with `ttempts`.
-fn is_glued(word: &str, option: &str, value: &str) -> bool {
+fn is_glued(word: &OsStr, option: &str, value: &str) -> bool {
     let letter = option.strip_prefix("--").and_then(|name| name.get(..1));
-    let rest = word.strip_prefix('-').zip(letter);
-    rest.and_then(|(rest, letter)| rest.strip_prefix(letter)) == Some(value)
+    let rest = word.to_str().and_then(|word| word.strip_prefix('-'));
+    rest.zip(letter)
+        .and_then(|(rest, letter)| rest.strip_prefix(letter))
+        == Some(value)
 }
 
 /// What to say of a long option that was written with one dash, as other programs do.

@@ -1,37 +1,19 @@
 //! Words that are nearly the right ones.
 
 /// Which of the known words was meant by one that is none of them: the only one that begins like it,
-/// or one that it is a single slip away from. Case does not matter.
+/// or one that it is a single slip away from: a letter that is missing, too many or another one, or two
+/// that have changed places. Case does not matter.
 pub(super) fn meant<'a>(word: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
-    let word: Vec<char> = word.to_lowercase().chars().collect();
+    let word = word.to_lowercase();
     // Of what is shorter too much is near.
-    if word.len() < 3 {
+    if word.chars().count() < 3 {
         return None;
     }
     let known = || known.iter().map(AsRef::as_ref);
-    let spelled = |known: &str| known.to_lowercase().chars().collect::<Vec<char>>();
-    let mut longer = known().filter(|known| spelled(known).starts_with(&word));
+    let mut longer = known().filter(|known| known.to_lowercase().starts_with(&word));
     match (longer.next(), longer.next()) {
         (Some(only), None) => Some(only),
-        _ => known().find(|known| is_a_slip(&word, &spelled(known))),
-    }
-}
-
-/// Whether one letter is missing, too many or another one, or two have changed places.
-fn is_a_slip(a: &[char], b: &[char]) -> bool {
-    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[same..], &b[same..]);
-    match (a, b) {
-        ([], []) => true,
-        ([_, a @ ..], []) => a.is_empty(),
-        ([], [_, b @ ..]) => b.is_empty(),
-        ([first, rest @ ..], [other, behind @ ..]) => {
-            rest == b
-                || a == behind
-                || rest == behind
-                || matches!((rest, behind), ([second, rest @ ..], [another, behind @ ..])
-                    if first == another && second == other && rest == behind)
-        }
+        _ => known().find(|known| strsim::osa_distance(&word, &known.to_lowercase()) <= 1),
     }
 }
 
