@@ -27,7 +27,7 @@
 //! clock    the time of day
 //! shared   the bucket in a locked file
 //! stream   what flows in and out of the command: replayed, looked at, held back
-//! os       the real world: signals, processes, terminal; `sys` holds every `unsafe`
+//! os       the real world: signals, processes, terminal; `sys` holds every `unsafe` but the entry
 //! report   how events are said: to people, and to programs
 //! audience  who hears of them: stderr and the file of --log
 //! ```

@@ -126,6 +126,10 @@ impl Inbox {
                             from_kernel: record[1] != 0,
                         })
                     }));
+                    // What comes from here on ends the next wait at once.
+                    if length < buffer.len() {
+                        return arrivals;
+                    }
                 }
                 Err(Errno::INTR) => {}
                 Err(_) => return arrivals,
