@@ -1,47 +1,71 @@
-complete -c retry -l base -d 'Delay before the first retry [default: 1s]' -r
-complete -c retry -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r
-complete -c retry -l backoff -d 'exponential, linear or constant [default: exponential]' -r -f -a "exponential\t''
+complete -c retry -n 'not __fish_retry_command' -l base -d 'Delay before the first retry [default: 1s]' -r
+complete -c retry -n 'not __fish_retry_command' -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r
+complete -c retry -n 'not __fish_retry_command' -l backoff -d 'exponential, linear or constant [default: exponential]' -r -f -a "exponential\t''
 linear\t''
 constant\t''"
-complete -c retry -l factor -d 'Growth of exponential delays, 1 or more [default: 2]' -r
-complete -c retry -l jitter -d 'none, full, equal, decorrelated, or 20% [default: full]' -r
-complete -c retry -l seed -d 'Draw the same delays each time' -r
-complete -c retry -s a -l attempts -d 'Runs in total, with the first, or inf [default: 5]' -r
-complete -c retry -l deadline -d 'Time for everything: attempts and delays' -r
-complete -c retry -l timeout -d 'Time for one attempt' -r
-complete -c retry -l reserve -d 'Start no retry with less than this left' -r
-complete -c retry -l signal -d 'What a time limit sends first [default: TERM]' -r
-complete -c retry -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r
-complete -c retry -l idle-timeout -d 'End an attempt that writes nothing for so long' -r
-complete -c retry -l retry-on -d 'Retry only these endings' -r
-complete -c retry -l stop-on -d 'Never retry these endings; wins over --retry-on' -r
-complete -c retry -l success-on -d 'Take these endings for success, as exit 0 is' -r
-complete -c retry -l retry-if -d 'Retry only if a line of output matches; repeatable' -r
-complete -c retry -l stop-if -d 'Never retry if one matches; wins over all others' -r
-complete -c retry -l success-if -d 'Success if one matches, whatever the status' -r
-complete -c retry -l fail-if -d 'Failure if one matches, even with exit 0' -r
-complete -c retry -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r
-complete -c retry -l retry-after-max -d 'Give up if a server asks for more [default: 5m]' -r
-complete -c retry -l stdin -d 'inherit, replay or null [default: inherit]' -r -f -a "inherit\t''
+complete -c retry -n 'not __fish_retry_command' -l factor -d 'Growth of exponential delays, 1 or more [default: 2]' -r
+complete -c retry -n 'not __fish_retry_command' -l jitter -d 'none, full, equal, decorrelated, or 20% [default: full]' -r
+complete -c retry -n 'not __fish_retry_command' -l seed -d 'Draw the same delays each time' -r
+complete -c retry -n 'not __fish_retry_command' -s a -l attempts -d 'Runs in total, with the first, or inf [default: 5]' -r
+complete -c retry -n 'not __fish_retry_command' -l deadline -d 'Time for everything: attempts and delays' -r
+complete -c retry -n 'not __fish_retry_command' -l timeout -d 'Time for one attempt' -r
+complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry with less than this left' -r
+complete -c retry -n 'not __fish_retry_command' -l signal -d 'What a time limit sends first [default: TERM]' -r
+complete -c retry -n 'not __fish_retry_command' -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r
+complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'End an attempt that writes nothing for so long' -r
+complete -c retry -n 'not __fish_retry_command' -l retry-on -d 'Retry only these endings' -r
+complete -c retry -n 'not __fish_retry_command' -l stop-on -d 'Never retry these endings; wins over --retry-on' -r
+complete -c retry -n 'not __fish_retry_command' -l success-on -d 'Take these endings for success, as exit 0 is' -r
+complete -c retry -n 'not __fish_retry_command' -l retry-if -d 'Retry only if a line of output matches; repeatable' -r
+complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry if one matches; wins over all others' -r
+complete -c retry -n 'not __fish_retry_command' -l success-if -d 'Success if one matches, whatever the status' -r
+complete -c retry -n 'not __fish_retry_command' -l fail-if -d 'Failure if one matches, even with exit 0' -r
+complete -c retry -n 'not __fish_retry_command' -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r
+complete -c retry -n 'not __fish_retry_command' -l retry-after-max -d 'Give up if a server asks for more [default: 5m]' -r
+complete -c retry -n 'not __fish_retry_command' -l stdin -d 'inherit, replay or null [default: inherit]' -r -f -a "inherit\t''
 replay\t''
 null\t''"
-complete -c retry -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
+complete -c retry -n 'not __fish_retry_command' -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
 once\t''"
-complete -c retry -l before-retry -d 'Run by sh -c after the delay, before each retry' -r
-complete -c retry -l shared -d 'File that keeps what all who name it have spent' -r -F
-complete -c retry -l budget -d 'Retries that they may make together [default: 10]' -r
-complete -c retry -l budget-refill -d 'Retries that come back with time, like 1/10s' -r
-complete -c retry -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
+complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Run by sh -c after the delay, before each retry' -r
+complete -c retry -n 'not __fish_retry_command' -l shared -d 'File that keeps what all who name it have spent' -r -F
+complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that they may make together [default: 10]' -r
+complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries that come back with time, like 1/10s' -r
+complete -c retry -n 'not __fish_retry_command' -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
 json\t''
 github\t''"
-complete -c retry -l log -d 'Append every event to FILE, a JSON object a line' -r -F
-complete -c retry -l clients -d 'With --plan: what N clients that failed together do' -r
-complete -c retry -l policy -d 'Read options from FILE; the command line wins' -r -F
-complete -c retry -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
+complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE, a JSON object a line' -r -F
+complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients that failed together do' -r
+complete -c retry -n 'not __fish_retry_command' -l policy -d 'Read options from FILE; the command line wins' -r -F
+complete -c retry -n 'not __fish_retry_command' -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
 inherit\t''"
-complete -c retry -s q -l quiet -d 'Say nothing on stderr'
-complete -c retry -s v -l verbose -d 'Say every step on stderr'
-complete -c retry -l plan -d 'Print the schedule, run nothing (also --dry-run)'
-complete -c retry -s h -l help -d 'Print help; -h is one line an option'
-complete -c retry -s V -l version -d 'Print the version'
+complete -c retry -n 'not __fish_retry_command' -s q -l quiet -d 'Say nothing on stderr'
+complete -c retry -n 'not __fish_retry_command' -s v -l verbose -d 'Say every step on stderr'
+complete -c retry -n 'not __fish_retry_command' -l plan -d 'Print the schedule, run nothing (also --dry-run)'
+complete -c retry -n 'not __fish_retry_command' -s h -l help -d 'Print help; -h is one line an option'
+complete -c retry -n 'not __fish_retry_command' -s V -l version -d 'Print the version'
+
+# The options, as argparse takes them.
+function __fish_retry_options
+    printf '%s\n' base= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= plan dry-run clients= policy= process-group= h help V version
+end
+
+# Prints the command and its arguments before the cursor, and fails where there are none yet.
+function __fish_retry_command
+    set -l words (commandline -opc)
+    set -e words[1]
+    argparse --stop-nonopt (__fish_retry_options) -- $words 2>/dev/null
+    or return
+    set -q argv[1]
+    and string escape -- $argv
+end
+
+# The command completes as if it were alone.
+function __fish_retry_complete_command
+    set -l words (__fish_retry_command)
+    set -l current (commandline -ct)
+    complete --do-complete "$words $current"
+end
+
+complete -c retry -f -a '(__fish_retry_complete_command)'

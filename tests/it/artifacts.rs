@@ -1,6 +1,7 @@
 //! The man page and the completions are what the options say; `SNAPSHOTS=overwrite cargo test`
 //! writes them anew.
 
+use clap::{Arg, Command};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 use snapbox::{Data, assert_data_eq, file};
@@ -28,6 +29,70 @@ fn script(shell: Shell) -> String {
     String::from_utf8(script).expect("text")
 }
 
+fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|arg| !arg.is_positional())
+}
+
+fn takes_value(option: &Arg) -> bool {
+    option.get_action().takes_values()
+}
+
+/// The names of an option without dashes, with those that the help does not show.
+fn names(option: &Arg) -> impl Iterator<Item = String> {
+    let letter = option.get_short().map(String::from).into_iter();
+    let aliases = option.get_all_aliases().unwrap_or_default();
+    let words = option.get_long().into_iter().chain(aliases);
+    letter.chain(words.map(String::from))
+}
+
+/// For the command, and for `--name=value`, `clap_complete` has nothing: what is written by hand
+/// has, and is told which options take a value.
+fn bash() -> String {
+    let command = retry::command();
+    let valued = options(&command).filter(|option| takes_value(option));
+    let (letters, words): (Vec<_>, Vec<_>) =
+        valued.flat_map(names).partition(|name| name.len() == 1);
+    let (letters, words) = (letters.concat(), words.join(" | --"));
+    let told = format!(
+        "
+# Whether the next word is the value of this one.
+_retry_takes_value() {{
+    case $1 in
+        --{words}) ;;
+        *) [[ $1 =~ ^-[^-{letters}]*[{letters}]$ ]] ;;
+    esac
+}}
+
+"
+    );
+    script(Shell::Bash) + &told + include_str!("../../completions/command.bash")
+}
+
+/// As for bash; and no option is one of retry's any more where the command has begun.
+fn fish() -> String {
+    let command = retry::command();
+    let specs: String = options(&command)
+        .flat_map(|option| {
+            let value = if takes_value(option) { "=" } else { "" };
+            names(option).map(move |name| format!(" {name}{value}"))
+        })
+        .collect();
+    let own = script(Shell::Fish).replace(
+        "complete -c retry ",
+        "complete -c retry -n 'not __fish_retry_command' ",
+    );
+    let told = format!(
+        "
+# The options, as argparse takes them.
+function __fish_retry_options
+    printf '%s\\n'{specs}
+end
+
+"
+    );
+    own + &told + include_str!("../../completions/command.fish")
+}
+
 #[test]
 fn the_man_page_is_what_the_options_say() {
     assert_data_eq!(Data::text(page()), file!["../../man/retry.1"].raw());
@@ -36,7 +101,7 @@ fn the_man_page_is_what_the_options_say() {
 #[test]
 fn the_bash_completion_is_what_the_options_say() {
     assert_data_eq!(
-        Data::text(script(Shell::Bash)),
+        Data::text(bash()),
         file!["../../completions/retry.bash"].raw()
     );
 }
@@ -52,7 +117,7 @@ fn the_zsh_completion_is_what_the_options_say() {
 #[test]
 fn the_fish_completion_is_what_the_options_say() {
     assert_data_eq!(
-        Data::text(script(Shell::Fish)),
+        Data::text(fish()),
         file!["../../completions/retry.fish"].raw()
     );
 }
