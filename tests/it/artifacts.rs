@@ -65,7 +65,7 @@ _retry_takes_value() {{
 
 "
     );
-    script(Shell::Bash) + &told + include_str!("../../completions/command.bash")
+    script(Shell::Bash) + &told + include_str!("artifacts/command.bash")
 }
 
 /// As for bash; and no option is one of retry's any more where the command has begun.
@@ -90,7 +90,7 @@ end
 
 "
     );
-    own + &told + include_str!("../../completions/command.fish")
+    own + &told + include_str!("artifacts/command.fish")
 }
 
 #[test]
