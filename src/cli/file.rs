@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, ensure};
-use clap::CommandFactory as _;
 use clap::parser::ValueSource;
+use clap::{Arg, CommandFactory as _};
 
 use super::options::Cli;
 use super::typed::{Leftovers, after_name, typed};
-use super::{Request, interpret};
+use super::{Request, interpret, slips};
 use crate::plain::{escaped, shortened};
 
 /// What a file cannot say: it would be another program, or none.
@@ -126,7 +126,11 @@ fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Li
         .get_arguments()
         .find(|option| option.get_long() == Some(name));
     let option = option.with_context(|| {
-        format!("there is no option '{shown}'; see 'retry -h', and write the command on the command line")
+        let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+        match slips::meant(name, &known) {
+            Some(meant) => format!("there is no option '{shown}'; did you mean {meant}?"),
+            None => format!("there is no option '{shown}'; see 'retry -h', and write the command on the command line"),
+        }
     })?;
     let word = match value {
         Some(value) => format!("--{name}={value}"),

@@ -37,12 +37,10 @@ const FOREIGN: &[(&[&str], &str)] = &[
     (
         &[
             "-d",
-            "-s",
             "--delay",
             "--sleep",
             "-i",
             "--interval",
-            "-w",
             "--wait",
             "--wait-time",
             "--pause",
@@ -58,7 +56,15 @@ const FOREIGN: &[(&[&str], &str)] = &[
             "--retry-wait-seconds",
             "--waitretry",
         ],
-        "for the delay use --base DUR, with --backoff constant --jitter none if it is to stay the same (and for what a time limit sends --signal)",
+        "for the delay use --base DUR, with --backoff constant --jitter none if it is to stay the same",
+    ),
+    (
+        &["-s"],
+        "for the delay use --base DUR, for what a time limit sends --signal SIG",
+    ),
+    (
+        &["-w"],
+        "for the statuses to retry use --retry-on LIST, for the delay --base DUR",
     ),
     (
         &[
@@ -99,12 +105,14 @@ const FOREIGN: &[(&[&str], &str)] = &[
         &[
             "--multiplier",
             "--exponent",
-            "--exponential",
-            "--exponential-backoff",
             "--backoff-factor",
             "--backoff-multiplier",
         ],
         "for the growth of the delays use --factor F",
+    ),
+    (
+        &["--exponential", "--exponential-backoff"],
+        "delays grow so unless --backoff says otherwise",
     ),
     (
         &["-b", "--backoff-base"],
@@ -149,9 +157,11 @@ const FOREIGN: &[(&[&str], &str)] = &[
         "for a script write: retry -- sh -ec '...'",
     ),
     (&["--debug"], "to see every step use --verbose"),
+    (&["--silent"], "to hear nothing use --quiet"),
+    (&["-j"], "for the random part of a delay use --jitter"),
     (
-        &["-j", "--no-jitter"],
-        "for the random part of a delay use --jitter",
+        &["--no-jitter"],
+        "for delays that are not random use --jitter none",
     ),
     (
         &[

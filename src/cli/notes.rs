@@ -34,7 +34,7 @@ DUR: 500ms, 1.5s, 1m30s, 2h; a bare number is seconds. LIST: 1,5-9,KILL,timeout.
 Examples:
   retry -a 8 --base 250ms -- curl -fsS -o page.html https://example.com/
   retry --timeout 30s --deadline 5m -- git fetch
-  retry --fail-if 'Failed to fetch' -- apt-get update
+  retry --fail-if 'Failed to fetch' -- env LC_ALL=C apt-get update
 
 Exit status: that of the last attempt; 0 success, 124 a time limit, 125 a wrong
 call, 126 cannot be executed, 127 not found.
@@ -93,7 +93,7 @@ Examples:
   Poll until a service is up, for a minute at most:
     retry -a inf --deadline 1m --backoff constant -- nc -z localhost 5432
   Several commands as one, with what a failed attempt has left removed before the next:
-    retry --before-retry 'rm -rf repo' -- sh -ec 'git clone URL repo; make -C repo'
+    retry --before-retry 'make clean' -- sh -ec 'make fetch; make'
   What would these options do?
     retry --attempts 8 --base 250ms --deadline 1m --plan
 

@@ -30,6 +30,9 @@ pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Comman
     match error.kind() {
         ErrorKind::UnknownArgument => clustered(option, words, command)
             .unwrap_or_else(|| unknown(option, &context(ContextKind::SuggestedArg))),
+        ErrorKind::ValueValidation if value == "--" => {
+            format!("{option} has no value; write one before the --")
+        }
         ErrorKind::ValueValidation => {
             let glued = words.iter().find(|word| is_glued(word, option, &value));
             glued

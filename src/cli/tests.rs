@@ -480,7 +480,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
     file_refused(
         "bsae 1s",
         "true",
-        &format!("{at} 1: there is no option 'bsae'; {unknown}"),
+        &format!("{at} 1: there is no option 'bsae'; did you mean base?"),
     );
     file_refused(
         "command curl",
@@ -722,6 +722,10 @@ fn an_unknown_option_is_refused_and_the_likely_one_named() {
         "--quiet takes no value, but is given '5'; leave that out",
     );
     refused("--base", "--base has no value; write one after it");
+    refused(
+        "--base -- cmd",
+        "--base has no value; write one before the --",
+    );
 }
 
 #[test]

@@ -471,7 +471,7 @@ fn a_command_that_does_not_exist_is_tried_once_whatever_the_lists_say() {
         vec![cannot_start(FaultClass::NotFound)],
         str![[r#"
    0ms  attempt 1/5 starts
-   0ms  cannot run: for a test (if it is a shell function: export -f cmd; retry -- bash -c cmd)
+   0ms  cannot run: for a test (not in PATH; if it is a shell function: export -f cmd; retry -- bash -c 'cmd "$@"' cmd ...)
 exit 127
 
 "#]],

@@ -13,7 +13,8 @@ pub(super) fn of(outcome: &Outcome, program: &OsStr, name: &str) -> String {
     }
     match Mistake::of(program) {
         Some(Mistake::Line) => {
-            " (one word with spaces; to run a script: retry -- sh -c '...')".into()
+            " (one word with spaces: leave out its quotes, or to run a script: retry -- sh -c '...')"
+                .into()
         }
         Some(Mistake::Number) => format!(" (for the number of runs: retry --attempts {name} ...)"),
         Some(Mistake::Duration) => {
@@ -36,7 +37,9 @@ pub(super) fn of(outcome: &Outcome, program: &OsStr, name: &str) -> String {
             " (a word of the shell; to run a script: retry -- sh -c '...')".into()
         }
         Some(Mistake::Function) => {
-            format!(" (if it is a shell function: export -f {name}; retry -- bash -c {name})")
+            format!(
+                " (not in PATH; if it is a shell function: export -f {name}; retry -- bash -c '{name} \"$@\"' {name} ...)"
+            )
         }
         None => String::new(),
     }
@@ -131,7 +134,7 @@ mod tests {
     fn a_word_that_is_no_program_gets_the_hint_that_fits_it() {
         hints(
             "sh -c x",
-            " (one word with spaces; to run a script: retry -- sh -c '...')",
+            " (one word with spaces: leave out its quotes, or to run a script: retry -- sh -c '...')",
         );
         hints("5", " (for the number of runs: retry --attempts 5 ...)");
         hints(
@@ -149,7 +152,7 @@ mod tests {
         );
         hints(
             "f",
-            " (if it is a shell function: export -f f; retry -- bash -c f)",
+            " (not in PATH; if it is a shell function: export -f f; retry -- bash -c 'f \"$@\"' f ...)",
         );
         hints("--", "");
         hints(

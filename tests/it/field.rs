@@ -32,8 +32,9 @@ fn a_command_line_in_one_word_is_not_split_and_gets_a_hint() {
     );
     assert_eq!(done.said().len(), 1, "{done:?}");
     assert!(
-        done.stderr
-            .contains("one word with spaces; to run a script: retry -- sh -c"),
+        done.stderr.contains(
+            "one word with spaces: leave out its quotes, or to run a script: retry -- sh -c"
+        ),
         "{done:?}"
     );
 }
@@ -43,12 +44,13 @@ fn a_shell_function_is_not_found_at_once_and_the_hint_shows_how_to_run_it() {
     let done = check("f() { true; }; retry -a 5 -- f; echo $?", "127\n");
     assert_eq!(done.said().len(), 1, "{done:?}");
     assert!(
-        done.stderr.contains("export -f f; retry -- bash -c f"),
+        done.stderr
+            .contains("export -f f; retry -- bash -c 'f \"$@\"' f ..."),
         "{done:?}"
     );
     check(
-        "f() { echo ran; }; export -f f; retry -- bash -c f; echo $?",
-        "ran\n0\n",
+        "f() { echo \"ran $*\"; }; export -f f; retry -- bash -c 'f \"$@\"' f a b; echo $?",
+        "ran a b\n0\n",
     );
 }
 

@@ -142,7 +142,8 @@ fn the_same_files_make_the_same_archive_with_all_that_a_user_needs() {
         name.strip_prefix(&top).expect("one folder at the top")
     });
     let expected = "/ /CHANGELOG.md /LICENSE-APACHE /LICENSE-MIT /README.md /completions/ \
-        /completions/_retry /completions/retry.bash /completions/retry.fish /man/ /man/retry.1 /retry";
+        /completions/_retry /completions/retry.bash /completions/retry.fish /log.schema.json /man/ \
+        /man/retry.1 /retry";
     let expected: Vec<&str> = expected.split_whitespace().collect();
     assert_eq!(names.collect::<Vec<_>>(), expected);
 }

@@ -65,7 +65,7 @@ options! {
     pub(in crate::cli) struct PolicyOptions {
         /// Read options from FILE; the command line wins
         ///
-        /// A line is 'name value' or 'name=value', without dashes and quotes; # begins a comment. It
+        /// A line is 'name value' or 'name=value', without dashes and quotes; a line that begins with # is a comment. It
         /// cannot name the command. Without it, the file that RETRY_POLICY names is read.
         #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
