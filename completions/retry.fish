@@ -1,41 +1,55 @@
-complete -c retry -n 'not __fish_retry_command' -l base -d 'Delay before the first retry [default: 1s]' -r
-complete -c retry -n 'not __fish_retry_command' -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r
+complete -c retry -n 'not __fish_retry_command' -l base -d 'Delay before the first retry [default: 1s]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l backoff -d 'exponential, linear or constant [default: exponential]' -r -f -a "exponential\t''
 linear\t''
 constant\t''"
-complete -c retry -n 'not __fish_retry_command' -l factor -d 'Growth of exponential delays, 1 or more [default: 2]' -r
-complete -c retry -n 'not __fish_retry_command' -l jitter -d 'none, full, equal, decorrelated, or 20% [default: full]' -r
-complete -c retry -n 'not __fish_retry_command' -l seed -d 'Draw the same delays each time' -r
-complete -c retry -n 'not __fish_retry_command' -s a -l attempts -d 'Runs in total, with the first, or inf [default: 5]' -r
-complete -c retry -n 'not __fish_retry_command' -l deadline -d 'Time for everything: attempts and delays' -r
-complete -c retry -n 'not __fish_retry_command' -l timeout -d 'Time for one attempt' -r
-complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry with less than this left' -r
-complete -c retry -n 'not __fish_retry_command' -l signal -d 'What a time limit sends first [default: TERM]' -r
-complete -c retry -n 'not __fish_retry_command' -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r
-complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'End an attempt that writes nothing for so long' -r
-complete -c retry -n 'not __fish_retry_command' -l retry-on -d 'Retry only these endings' -r
-complete -c retry -n 'not __fish_retry_command' -l stop-on -d 'Never retry these endings; wins over --retry-on' -r
-complete -c retry -n 'not __fish_retry_command' -l success-on -d 'Take these endings for success, as exit 0 is' -r
-complete -c retry -n 'not __fish_retry_command' -l retry-if -d 'Retry only if a line of output matches; repeatable' -r
-complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry if one matches; wins over all others' -r
-complete -c retry -n 'not __fish_retry_command' -l success-if -d 'Success if one matches, whatever the status' -r
-complete -c retry -n 'not __fish_retry_command' -l fail-if -d 'Failure if one matches, even with exit 0' -r
-complete -c retry -n 'not __fish_retry_command' -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r
-complete -c retry -n 'not __fish_retry_command' -l retry-after-max -d 'Give up if a server asks for more [default: 5m]' -r
+complete -c retry -n 'not __fish_retry_command' -l factor -d 'Growth of exponential delays, 1 or more [default: 2]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l jitter -d 'none, full, equal, decorrelated, or 20% [default: full]' -r -f -a "none\t''
+full\t''
+equal\t''
+decorrelated\t''"
+complete -c retry -n 'not __fish_retry_command' -l seed -d 'Draw the same delays each time' -r -f
+complete -c retry -n 'not __fish_retry_command' -s a -l attempts -d 'Runs in total, with the first, or inf [default: 5]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l deadline -d 'Time for everything: attempts and delays' -r -f
+complete -c retry -n 'not __fish_retry_command' -l timeout -d 'Time for one attempt' -r -f
+complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry with less than this left' -r -f
+complete -c retry -n 'not __fish_retry_command' -l signal -d 'What a time limit sends first [default: TERM]' -r -f -a "TERM\t''
+INT\t''
+HUP\t''
+QUIT\t''
+KILL\t''
+USR1\t''
+USR2\t''"
+complete -c retry -n 'not __fish_retry_command' -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'End an attempt that writes nothing for so long' -r -f
+complete -c retry -n 'not __fish_retry_command' -l retry-on -d 'Retry only these endings' -r -f -a "any\t''
+signal\t''
+timeout\t''
+spawn\t''"
+complete -c retry -n 'not __fish_retry_command' -l stop-on -d 'Never retry these endings; wins over --retry-on' -r -f
+complete -c retry -n 'not __fish_retry_command' -l success-on -d 'Take these endings for success, as exit 0 is' -r -f
+complete -c retry -n 'not __fish_retry_command' -l retry-if -d 'Retry only if a line of output matches; repeatable' -r -f
+complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry if one matches; wins over all others' -r -f
+complete -c retry -n 'not __fish_retry_command' -l success-if -d 'Success if one matches, whatever the status' -r -f
+complete -c retry -n 'not __fish_retry_command' -l fail-if -d 'Failure if one matches, even with exit 0' -r -f
+complete -c retry -n 'not __fish_retry_command' -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r -f -a "output\t''
+stdout\t''
+stderr\t''"
+complete -c retry -n 'not __fish_retry_command' -l retry-after-max -d 'Give up if a server asks for more [default: 5m]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l stdin -d 'inherit, replay or null [default: inherit]' -r -f -a "inherit\t''
 replay\t''
 null\t''"
 complete -c retry -n 'not __fish_retry_command' -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
 once\t''"
-complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Run by sh -c after the delay, before each retry' -r
+complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Run by sh -c after the delay, before each retry' -r -f
 complete -c retry -n 'not __fish_retry_command' -l shared -d 'File that keeps what all who name it have spent' -r -F
-complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that they may make together [default: 10]' -r
-complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries that come back with time, like 1/10s' -r
+complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that they may make together [default: 10]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries that come back with time, like 1/10s' -r -f
 complete -c retry -n 'not __fish_retry_command' -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
 json\t''
 github\t''"
 complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE, a JSON object a line' -r -F
-complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients that failed together do' -r
+complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients that failed together do' -r -f
 complete -c retry -n 'not __fish_retry_command' -l policy -d 'Read options from FILE; the command line wins' -r -F
 complete -c retry -n 'not __fish_retry_command' -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''

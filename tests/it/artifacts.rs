@@ -1,7 +1,7 @@
 //! The man page and the completions are what the options say; `SNAPSHOTS=overwrite cargo test`
 //! writes them anew.
 
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 use snapbox::{Data, assert_data_eq, file};
@@ -23,9 +23,32 @@ fn page() -> String {
     String::from_utf8(page).expect("text") + include_str!("../../man/sections.roff")
 }
 
+/// Words that an option takes beside others, which a shell can offer.
+const WORDS: &[(&str, &[&str])] = &[
+    ("jitter", &["none", "full", "equal", "decorrelated"]),
+    ("retry_after", &["output", "stdout", "stderr"]),
+    ("retry_on", &["any", "signal", "timeout", "spawn"]),
+    (
+        "signal",
+        &["TERM", "INT", "HUP", "QUIT", "KILL", "USR1", "USR2"],
+    ),
+];
+
+/// The options with what a shell can offer for their values: words, files, or nothing.
+fn command() -> Command {
+    retry::command().mut_args(|arg| {
+        let words = WORDS.iter().find(|(name, _)| arg.get_id() == name);
+        match (words, arg.get_value_hint()) {
+            (Some((_, words)), _) => arg.value_parser(words.to_vec()),
+            (None, ValueHint::Unknown) if takes_value(&arg) => arg.value_hint(ValueHint::Other),
+            _ => arg,
+        }
+    })
+}
+
 fn script(shell: Shell) -> String {
     let mut script = Vec::new();
-    generate(shell, &mut retry::command(), "retry", &mut script);
+    generate(shell, &mut command(), "retry", &mut script);
     String::from_utf8(script).expect("text")
 }
 
