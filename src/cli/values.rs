@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
 use super::slips::meant;
 use crate::backoff::Jitter;
 use crate::job::Heads;
@@ -66,11 +68,12 @@ pub(super) fn parse_hook(text: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn parse_path(text: &str) -> Result<PathBuf, String> {
-    match no_option(text)? {
-        "" => Err("it is empty; write the name of a file".into()),
-        path => Ok(path.into()),
-    }
+/// The name of a file, which may be any bytes.
+pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name| match no_option(&name.to_string_lossy())? {
+        "" => Err(String::from("it is empty; write the name of a file")),
+        _ => Ok(PathBuf::from(name)),
+    })
 }
 
 /// Any text will do for some options, so that one whose value is missing would take the next.
@@ -84,7 +87,7 @@ fn no_option(text: &str) -> Result<&str, String> {
         None => text.strip_prefix('-').is_some_and(is_short),
     };
     if is_option {
-        return Err("this is an option and no value; write the value before it".into());
+        return Err("this looks like an option; write the value before it".into());
     }
     Ok(text)
 }

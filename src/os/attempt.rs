@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use super::fault::fault;
 use super::reap::reap_orphans;
 use super::run::Newborn;
-use super::spawn::{self, Role};
+use super::spawn::Role;
 use super::{Machine, inbox, sys};
 use crate::engine::{Attempt, Emit, World as _};
 use crate::event::Event;
@@ -131,7 +132,7 @@ impl Machine<'_> {
 
 /// An attempt for which the system is short of something; anything else ends the run.
 pub(super) fn not_started(error: io::Error) -> Result<Ending> {
-    let fault = spawn::fault(&error, OsStr::new(""));
+    let fault = fault(&error, OsStr::new(""));
     if fault.class == FaultClass::Shortage {
         return Ok(Outcome::NotStarted(fault).into());
     }

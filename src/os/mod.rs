@@ -7,6 +7,7 @@ mod attempt;
 mod budget;
 mod delay;
 mod family;
+mod fault;
 mod inbox;
 mod log;
 mod options;

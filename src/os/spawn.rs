@@ -2,17 +2,15 @@
 
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
+use super::fault::fault;
 use super::sys::{self, Mask, Original, Recipe, Started};
 use crate::engine::Attempt;
 use crate::job::Job;
-use crate::plain::described;
-use crate::status::{FaultClass, Outcome, StartFault};
+use crate::status::{Outcome, StartFault};
 use crate::stream::Ends;
 
 /// Where programs are looked for if there is no PATH, as execvp(3) does.
@@ -164,7 +162,7 @@ fn by_shell(script: OsString) -> io::Result<Program> {
 
 /// Where a program may be: the place itself if the word holds a slash, else below each directory of
 /// PATH.
-fn places_of(program: &OsStr) -> Vec<OsString> {
+pub(super) fn places_of(program: &OsStr) -> Vec<OsString> {
     if program.is_empty() || has_slash(program) {
         return vec![program.to_owned()];
     }
@@ -183,60 +181,6 @@ fn c_strings(strings: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CStr
     strings
         .collect::<Result<_, _>>()
         .map_err(|_| io::ErrorKind::InvalidInput.into())
-}
-
-/// Sorts the reasons why a command does not start: some pass by themselves, most do not.
-pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
-    let (class, reason) = match error.raw_os_error() {
-        Some(libc::ENOENT) => match candidates(program).find(|(_, is)| is.is_file()) {
-            Some((path, _)) => (FaultClass::NoInterpreter, without_interpreter(&path).into()),
-            None => (FaultClass::NotFound, "not found".into()),
-        },
-        Some(libc::EACCES) => (
-            FaultClass::NotExecutable,
-            forbidden(program).map_or_else(|| described(error), String::from),
-        ),
-        Some(libc::ETXTBSY) => (FaultClass::Busy, described(error)),
-        Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EIO) => {
-            (FaultClass::Shortage, described(error))
-        }
-        _ => (FaultClass::NotExecutable, described(error)),
-    };
-    StartFault { class, reason }
-}
-
-/// What there is where this program may be.
-fn candidates(program: &OsStr) -> impl Iterator<Item = (OsString, Metadata)> {
-    let places = places_of(program).into_iter();
-    places.filter_map(|place| fs::metadata(&place).ok().map(|is| (place, is)))
-}
-
-/// Why the system will not execute what is there, if that can be seen.
-fn forbidden(program: &OsStr) -> Option<&'static str> {
-    let (_, is) = candidates(program).max_by_key(|(_, is)| is.is_file())?;
-    match (is.is_dir(), is.is_file() && is.mode() & 0o111 == 0) {
-        (true, _) => Some("it is a directory"),
-        (_, true) => Some("permission denied: it is not marked as executable (chmod +x)"),
-        _ => None,
-    }
-}
-
-/// What is not found when a file that is there is not.
-fn without_interpreter(path: &OsStr) -> &'static str {
-    let mut start = [0; 256];
-    let read = File::open(path).and_then(|mut file| file.read(&mut start));
-    let start = &start[..read.unwrap_or_default()];
-    let line = start
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
-    match (line.starts_with(b"#!"), line.ends_with(b"\r")) {
-        (true, true) => {
-            "not found: its first line ends in CR, which makes a wrong name of its interpreter"
-        }
-        (true, false) => "not found: the interpreter that its first line names does not exist",
-        _ => "not found: the loader that it was built for does not exist",
-    }
 }
 
 fn has_slash(program: &OsStr) -> bool {

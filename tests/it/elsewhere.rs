@@ -323,7 +323,7 @@ fn nick_fieldss() -> Vec<Case> {
 fn curls() -> Vec<Case> {
     vec![
         Case::new(
-            "retry -a 4 --cap 10m --jitter none --retry-after @head \\\n    --retry-if 'curl: .(6|28)[)]|error: (408|429|50[0234])' \\\n    -- curl -fsS -D head -o f \"$URL\"",
+            "retry -a 4 --cap 10m --jitter none --retry-after @head \\\n    --retry-if 'curl: .(5|6|28)[)]|error: (408|429|50[0234])' \\\n    -- curl -fsS -D head -o f \"$URL\"",
             "",
             2,
             22,
@@ -332,7 +332,7 @@ fn curls() -> Vec<Case> {
         .delays(&[TWO])
         .plan(&[1000, 2000, 4000]),
         Case::new(
-            "retry -a 3 --jitter none -- curl -fsS -o f \"$URL\"",
+            "retry -a 3 --jitter none --retry-after @head \\\n    -- curl -fsS -D head -o f \"$URL\"",
             "",
             3,
             0,
@@ -369,7 +369,7 @@ fn loops_and_timeouts() -> Vec<Case> {
         )
         .delays(&[ONE, ONE]),
         Case::new(
-            "export -f deploy; retry -a inf -- bash -c deploy",
+            "export -f deploy; retry -a inf --base 1s --backoff constant --jitter none \\\n    -- bash -c deploy",
             "[ $n = 2 ]",
             2,
             0,

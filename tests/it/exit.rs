@@ -71,7 +71,8 @@ fn a_command_that_cannot_be_executed_is_tried_once_and_exits_126() {
 fn why_a_command_cannot_be_executed_is_said() {
     let sandbox = Sandbox::new();
     let files = "mkdir bin bin/folder; echo >bin/plain
-        printf '#!/no/such\\n' >bin/lost; printf '#!/bin/sh\\r\\nexit 0\\r\\n' >bin/dos; chmod +x bin/lost bin/dos";
+        printf '#!/no/such -e\\r\\n' >bin/lost; printf '#! /bin/sh\\r\\nexit 0\\r\\n' >bin/dos
+        printf '#!%s\\n' $PWD/bin/lost >bin/chain; chmod +x bin/lost bin/dos bin/chain";
     sandbox.bash(files).run().exits(0);
     let not_marked = "permission denied: it is not marked as executable (chmod +x)";
     let no_interpreter = "not found: the interpreter that its first line names does not exist";
@@ -81,6 +82,11 @@ fn why_a_command_cannot_be_executed_is_said() {
         ("folder", 126, "it is a directory"),
         ("lost", 127, no_interpreter),
         ("dos", 127, dos),
+        (
+            "chain",
+            127,
+            "not found: the interpreter that its first line names needs one that does not exist",
+        ),
     ] {
         for place in ["./bin/", ""] {
             let script = format!("PATH=$PWD/bin:$PATH retry -- {place}{program}");

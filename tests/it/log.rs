@@ -504,3 +504,10 @@ fn a_line_that_another_run_has_not_ended_takes_no_line_of_ours_with_it() {
         .filter(|line| line.starts_with("{\"event\":\"start\""));
     assert_eq!(starts.count(), 1, "{text}");
 }
+
+#[test]
+fn the_name_of_the_file_may_be_any_bytes() {
+    let script = "retry -a 1 --log=$'\\xff' -- true; ls | od -An -tx1 | tr -d ' '";
+    let done = Sandbox::new().bash(script).run();
+    done.exits(0).stdout_is("ff0a\n");
+}

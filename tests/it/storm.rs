@@ -5,13 +5,15 @@
 //! RETRY_ROUNDS=100 cargo test --release storm -- --nocapture
 //! ```
 
+use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use rustix::process::Pid;
 
-use crate::support::{AT_ONCE, Sandbox, rounds};
+use crate::support::{AT_ONCE, Sandbox, rounds, send};
 
 /// Numbers that look random and are the same in every run.
 fn scatter(number: u64) -> u64 {
@@ -70,6 +72,42 @@ fn a_signal_at_any_instant_of_a_run_of_quick_attempts_ends_everything() {
 #[test]
 fn a_signal_at_any_instant_of_attempts_that_time_out_ends_everything() {
     storm("-a inf --base 1ms --cap 1ms --timeout 3ms", "exec sleep 30");
+}
+
+/// The first child that a process has, unless it ends before it has any.
+#[cfg(target_os = "linux")]
+fn first_child(pid: Pid) -> Option<Pid> {
+    let pid = pid.as_raw_nonzero();
+    loop {
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        let first = children.split(' ').next().unwrap_or_default();
+        if let Some(child) = first.parse().ok().and_then(Pid::from_raw) {
+            return Some(child);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn many_signals_to_a_command_that_is_about_to_start_are_its_own_affair() {
+    // Each ends it, none of them is one that somebody asks for, and all are pending at once.
+    let many = [SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM, SIGTERM];
+    let many = many.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX());
+    for round in 0..60 * rounds() {
+        let sandbox = Sandbox::new();
+        let options = "-q -a inf --base 0 --stop-on 4 --process-group new";
+        let call = sandbox.retry_sh(options, "[ -e over ] && exit 4; exit 3");
+        let running = call.spawn();
+        if let Some(child) = first_child(running.pid()) {
+            for signal in many.clone() {
+                // It may be gone already.
+                let _ = send(child, signal);
+            }
+        }
+        fs::write(sandbox.path("over"), "").expect("a file");
+        let done = running.wait();
+        assert_eq!(done.status.code(), Some(4), "round {round}: {done:?}");
+    }
 }
 
 #[cfg(target_os = "linux")]

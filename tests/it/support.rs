@@ -374,10 +374,7 @@ impl Running {
     }
 
     pub(crate) fn signal(&mut self, number: i32) -> &mut Self {
-        #[expect(unsafe_code, reason = "rustix has no real-time signals by number")]
-        // SAFETY: the child is ours and not reaped.
-        let sent = unsafe { libc::kill(self.pid.as_raw_nonzero().get(), number) };
-        assert_eq!(sent, 0, "signal {number} could not be sent");
+        assert!(send(self.pid, number), "signal {number} could not be sent");
         self
     }
 
@@ -529,6 +526,15 @@ fn without_times(line: &str) -> String {
             let end = rest.find([';', ':']).or(rest.find(" is left"));
             rest = &rest[end.unwrap_or(rest.len())..];
         }
+    }
+}
+
+/// Sends any signal to a process; tells whether it was there.
+pub(crate) fn send(pid: Pid, number: i32) -> bool {
+    #[expect(unsafe_code, reason = "rustix has no real-time signals by number")]
+    // SAFETY: it touches no memory.
+    unsafe {
+        libc::kill(pid.as_raw_nonzero().get(), number) == 0
     }
 }
 

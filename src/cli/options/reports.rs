@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use super::explained::options;
-use crate::cli::values::{parse_clients, parse_path};
+use crate::cli::values::{parse_clients, path};
 
 options! {
     #[derive(Debug, Args)]
@@ -38,7 +38,7 @@ options! {
         /// Several runs may write to the same file. It tells each attempt, how it ended, each delay, and
         /// why the run ended; never arguments. A file that cannot be written is said once, and the run
         /// goes on.
-        #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
+        #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) log: Option<PathBuf>,
 
@@ -67,7 +67,7 @@ options! {
         ///
         /// A line is 'name value' or 'name=value', without dashes and quotes; a line that begins with # is a comment. It
         /// cannot name the command. Without it, the file that RETRY_POLICY names is read.
-        #[arg(long, value_name = "FILE", value_parser = parse_path, allow_hyphen_values = true)]
+        #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) policy: Option<PathBuf>,
 

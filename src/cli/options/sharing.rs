@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::explained::options;
 use crate::bucket::{Budget, Refill};
-use crate::cli::values::parse_path;
+use crate::cli::values::path;
 
 options! {
     #[derive(Debug, Args)]
@@ -18,7 +18,7 @@ options! {
         /// All runs that name the same file may make only so many retries together as --budget says. A
         /// first attempt costs nothing, a success gives back a tenth of a retry. The file is made if it
         /// is not there. If it cannot be used this is said once, and retries are not bounded.
-        #[arg(long, value_name = "PATH", value_parser = parse_path, allow_hyphen_values = true)]
+        #[arg(long, value_name = "PATH", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) shared: Option<PathBuf>,
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use rustix::io::Errno;
 use rustix::process::getpid;
 
-use super::{ignore, is_ignored, kill, reset};
+use super::{Mask, ignore, is_ignored, kill, reset};
 use crate::signal::Signal;
 
 /// The bytes that the handler writes for a signal: its number, and whether the kernel made it.
@@ -131,12 +131,14 @@ pub(in crate::os) fn hear(signal: Signal) -> io::Result<Option<Original>> {
 /// Installs the handler, and returns what was there.
 fn set(signal: Signal) -> io::Result<libc::sigaction> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: zeroes are a valid action, which blocks nothing; the handler is of the type that goes
-    // with its flags, and calls nothing that a handler may not; the old action is written to memory
-    // of its type.
+    // SAFETY: zeroes are a valid action; the handler is of the type that goes with its flags, and
+    // calls nothing that a handler may not; the old action is written to memory of its type.
     unsafe {
         let mut new = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
         new.sa_sigaction = tell as *const () as libc::sighandler_t;
+        // One at a time: the stack of a child has room for few, and the kernel's order is that of
+        // the numbers, which nested handlers would turn round.
+        new.sa_mask = Mask::all().0;
         new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_NOCLDSTOP;
         match libc::sigaction(signal.number(), ptr::from_ref(&new), old.as_mut_ptr()) {
             0 => Ok(old.assume_init()),

@@ -33,8 +33,11 @@ pub(crate) fn take_over() -> io::Result<()> {
         // SAFETY: fcntl may be asked about any number.
         if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
             was_closed.store(true, Ordering::Relaxed);
-            // The lowest number that is free is the one that is missing.
-            let _ = open("/dev/null", OFlags::RDWR, Mode::empty())?.into_raw_fd();
+            // The lowest number that is free is the one that is missing. A directory can neither be
+            // read nor written, and is there even where devices are not.
+            let null = open("/dev/null", OFlags::RDWR, Mode::empty());
+            let any = null.or_else(|_| open("/", OFlags::RDONLY, Mode::empty()))?;
+            let _ = any.into_raw_fd();
         }
     }
     Ok(())

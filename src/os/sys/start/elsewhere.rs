@@ -29,7 +29,8 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
             }
             Err(other) => match other.raw_os_error() {
                 Some(libc::EACCES) => error = other,
-                Some(libc::ENOENT | libc::ENOTDIR) if recipe.paths.len() > 1 => {}
+                Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG)
+                    if recipe.paths.len() > 1 => {}
                 _ => return Err(other),
             },
         }

@@ -21,7 +21,8 @@ use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
 const SHELL: &CStr = c"/bin/sh";
 
 /// Bytes of stack for the child, which calls little and keeps nothing there. The largest thing on it
-/// may be what the kernel keeps of the processor when a signal is handed over, some 11 KiB.
+/// may be what the kernel keeps of the processor when a signal is handed over, some 11 KiB; of that
+/// there is never more than one.
 const STACK: usize = 32 * 1024;
 
 /// What the child needs, laid out before it is there. It must not allocate: a lock may be held and
@@ -217,7 +218,12 @@ fn execute(child: &mut Child<'_>) -> c_int {
         let path = path.as_ptr();
         match execute_at(path, &child.words, &child.environment) {
             libc::EACCES => error = libc::EACCES,
-            libc::ENOENT | libc::ENOTDIR | libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT
+            libc::ENOENT
+            | libc::ENOTDIR
+            | libc::ENAMETOOLONG
+            | libc::ESTALE
+            | libc::ENODEV
+            | libc::ETIMEDOUT
                 if child.recipe.paths.len() > 1 => {}
             libc::ENOEXEC => {
                 // A script that does not say by what it is to be run.

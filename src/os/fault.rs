@@ -1,0 +1,73 @@
+//! Why a command does not start, in the words of who has to mend it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use super::spawn::places_of;
+use crate::plain::described;
+use crate::status::{FaultClass, StartFault};
+
+/// Sorts the reasons why a command does not start: some pass by themselves, most do not.
+pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
+    let (class, reason) = match error.raw_os_error() {
+        Some(libc::ENOENT) => match candidates(program).find(|(_, is)| is.is_file()) {
+            Some((path, _)) => (FaultClass::NoInterpreter, without_interpreter(&path).into()),
+            None => (FaultClass::NotFound, "not found".into()),
+        },
+        Some(libc::EACCES) => (
+            FaultClass::NotExecutable,
+            forbidden(program).map_or_else(|| described(error), String::from),
+        ),
+        Some(libc::ETXTBSY) => (FaultClass::Busy, described(error)),
+        Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EIO) => {
+            (FaultClass::Shortage, described(error))
+        }
+        _ => (FaultClass::NotExecutable, described(error)),
+    };
+    StartFault { class, reason }
+}
+
+/// What there is where this program may be.
+fn candidates(program: &OsStr) -> impl Iterator<Item = (OsString, Metadata)> {
+    let places = places_of(program).into_iter();
+    places.filter_map(|place| fs::metadata(&place).ok().map(|is| (place, is)))
+}
+
+/// Why the system will not execute what is there, if that can be seen.
+fn forbidden(program: &OsStr) -> Option<&'static str> {
+    let (_, is) = candidates(program).max_by_key(|(_, is)| is.is_file())?;
+    match (is.is_dir(), is.is_file() && is.mode() & 0o111 == 0) {
+        (true, _) => Some("it is a directory"),
+        (_, true) => Some("permission denied: it is not marked as executable (chmod +x)"),
+        _ => None,
+    }
+}
+
+/// What is not found when a file that is there is not.
+fn without_interpreter(path: &OsStr) -> &'static str {
+    let mut start = [0; 256];
+    let read = File::open(path).and_then(|mut file| file.read(&mut start));
+    let start = &start[..read.unwrap_or_default()];
+    let Some(named) = start.strip_prefix(b"#!") else {
+        return if start.starts_with(b"\x7fELF") {
+            "not found: the loader that it was built for does not exist"
+        } else {
+            "not found: it names no interpreter in its first line, and there is no /bin/sh"
+        };
+    };
+    let line = named.split(|byte| *byte == b'\n').next();
+    let mut words = line.unwrap_or_default().split(|byte| b" \t".contains(byte));
+    let name = words.find(|word| !word.is_empty());
+    let name = OsStr::from_bytes(name.unwrap_or_default());
+    if name.as_bytes().ends_with(b"\r") {
+        "not found: its first line ends in CR, which makes a wrong name of its interpreter"
+    } else if Path::new(name).exists() {
+        "not found: the interpreter that its first line names needs one that does not exist"
+    } else {
+        "not found: the interpreter that its first line names does not exist"
+    }
+}
