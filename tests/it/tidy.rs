@@ -188,6 +188,7 @@ fn unsafe_code_is_in_one_room() {
             "os/sys/mod",
             "os/sys/origin",
             "os/sys/start/linux",
+            "os/sys/start/linux/execute",
             "os/sys/start/elsewhere",
             "os/sys/handler",
         ],

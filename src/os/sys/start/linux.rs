@@ -1,5 +1,7 @@
 //! By shared memory in a group of its own, by fork in the group of a terminal.
 
+mod execute;
+
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,9 +18,7 @@ use super::{Recipe, Started};
 use crate::os::sys;
 use crate::signal::Signal;
 use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
-
-/// What runs a script without an interpreter line, as execvp(3) has it.
-const SHELL: &CStr = c"/bin/sh";
+use execute::{SHELL, execute};
 
 /// Bytes of stack for the child, which calls little and keeps nothing there. The largest thing on it
 /// may be what the kernel keeps of the processor when a signal is handed over, some 11 KiB; of that
@@ -37,6 +37,8 @@ struct Child<'a> {
     told: Told,
     /// Where it tells what memory that is not shared cannot.
     pipe: Option<OwnedFd>,
+    /// Both ends of what it waits for: the end of all writers.
+    go: Option<(OwnedFd, OwnedFd)>,
 }
 
 /// What the child tells us.
@@ -89,6 +91,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
         parent,
         told: Told::default(),
         pipe: None,
+        go: None,
     };
     let (pid, told, arrived) = if recipe.leads_group {
         beside(child)?
@@ -129,13 +132,16 @@ fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
 fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     child.pipe = Some(writer);
+    child.go = Some(pipe_with(PipeFlags::CLOEXEC)?);
     // SAFETY: there are no other threads, so that the child may do what we may.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         run((&raw mut child).cast::<c_void>());
     }
-    // What comes from here on comes to both of us.
+    // What came before the fork has come to us alone, and is told from what comes to both by the child,
+    // which holds it back, too, until we have looked. Later we would find what the command has got.
     let arrived = sys::pending().bits();
+    child.go = None;
     let pid = pid_or_error(pid)?;
     // The end is heard of when the only writers are gone: by exec, or by exit.
     child.pipe = None;
@@ -175,6 +181,10 @@ fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
 extern "C" fn run(child: *mut c_void) -> c_int {
     // SAFETY: this is what the caller has, who stands still or has memory of its own.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
+    if let Some((reader, writer)) = child.go.take() {
+        drop(writer);
+        while rustix::io::read(&reader, &mut [0]).is_err_and(|error| error == Errno::INTR) {}
+    }
     prepare(child);
     child.told.given = sys::pending().bits();
     child.tell(&child.told.given.to_ne_bytes());
@@ -207,44 +217,4 @@ fn prepare(child: &Child<'_>) {
         // SAFETY: we died in between, and the signal will not come any more.
         unsafe { libc::_exit(OWN_FAILURE.into()) };
     }
-}
-
-/// Executes the command from the first path that can be executed. It returns only if there is
-/// none, with the error that says most, as execvp(3) does: a file that may not be executed says
-/// more than places where there is none.
-fn execute(child: &mut Child<'_>) -> c_int {
-    let mut error = libc::ENOENT;
-    for path in child.recipe.paths {
-        let path = path.as_ptr();
-        match execute_at(path, &child.words, &child.environment) {
-            libc::EACCES => error = libc::EACCES,
-            libc::ENOENT
-            | libc::ENOTDIR
-            | libc::ENAMETOOLONG
-            | libc::ESTALE
-            | libc::ENODEV
-            | libc::ETIMEDOUT
-                if child.recipe.paths.len() > 1 => {}
-            libc::ENOEXEC => {
-                // A script that does not say by what it is to be run.
-                child.script[1] = path;
-                return execute_at(child.script[0], &child.script, &child.environment);
-            }
-            final_error => return final_error,
-        }
-    }
-    error
-}
-
-/// Executes what is at this path, or tells why not.
-fn execute_at(
-    path: *const c_char,
-    words: &[*const c_char],
-    environment: &[*const c_char],
-) -> c_int {
-    // SAFETY: all three point to strings that end in NUL and to lists that end in null.
-    unsafe { libc::execve(path, words.as_ptr(), environment.as_ptr()) };
-    io::Error::last_os_error()
-        .raw_os_error()
-        .unwrap_or(libc::EIO)
 }
