@@ -108,7 +108,9 @@ impl Programs {
     /// The floor of a run: so many attempts of a command, seconds apart.
     pub(crate) fn floor(&self, attempts: u32, seconds: &str, command: &[&OsStr]) -> Words {
         let attempts = attempts.to_string();
-        self.part("loop").and(&[&attempts, seconds]).and(command)
+        self.part("loop")
+            .and(&[attempts.as_str(), seconds])
+            .and(command)
     }
 
     /// A command of a few instructions that fails, if there is one.

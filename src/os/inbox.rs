@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{getpid, getsid};
 
 use super::sys::{self, Mask, Original};
 use crate::signal::Signal;
+use crate::stream::pipe_without_waits;
 
 /// A signal as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Inbox {
     /// (nohup); what is blocked stays blocked. Only SIGCHLD and SIGCONT are taken in any
     /// case, because without them we would never learn of the command's end or our own stop.
     pub(super) fn open() -> io::Result<Self> {
-        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let (reader, writer) = pipe_without_waits()?;
         // The handlers live as long as the process does, so their end of the pipe does too.
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
         // A signal between the handler's installation and what it is to do would be lost.

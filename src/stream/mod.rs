@@ -34,7 +34,7 @@ use tap::{Eyes, Tap};
 pub(crate) use ends::Ends;
 pub(crate) use findings::Findings;
 pub(crate) use parcel::{Parcel, Step};
-pub(crate) use pipes::is_ready;
+pub(crate) use pipes::{is_ready, pipe_without_waits};
 pub(crate) use tap::Loss;
 
 /// All streams of a run.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::pipes::{self, reopened};
+use super::pipes::{self, memory_file, reopened};
 
 /// How much is kept in memory before it goes to a file.
 const MOST_IN_MEMORY: u64 = 1024 * 1024;
@@ -59,7 +59,7 @@ impl Spool {
     /// # Errors
     /// As [`nameless_file`].
     pub(super) fn new() -> io::Result<Self> {
-        let memory = memory();
+        let memory = memory_file();
         let is_in_memory = memory.is_ok();
         Ok(Self {
             file: memory.or_else(|_| nameless_file())?,
@@ -153,15 +153,4 @@ impl Spool {
             self.file.as_fd().try_clone_to_owned()
         })
     }
-}
-
-/// A file in memory that the kernel holds.
-#[cfg(target_os = "linux")]
-fn memory() -> io::Result<File> {
-    let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    Ok(rustix::fs::memfd_create("retry-stdin", flags)?.into())
-}
-#[cfg(not(target_os = "linux"))]
-fn memory() -> io::Result<File> {
-    Err(Errno::NOSYS.into())
 }

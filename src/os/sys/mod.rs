@@ -61,13 +61,6 @@ impl Mask {
         mask
     }
 
-    /// The set as bits, a signal's own each.
-    fn bits(&self) -> u64 {
-        Signal::all()
-            .filter(|signal| self.has(*signal))
-            .fold(0, |bits, signal| bits | signal.bit())
-    }
-
     /// Whether a signal is in the set.
     pub(super) fn has(&self, signal: Signal) -> bool {
         // SAFETY: the set is initialized.

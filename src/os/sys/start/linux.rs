@@ -140,7 +140,7 @@ fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
     }
     // What came before the fork has come to us alone, and is told from what comes to both by the child,
     // which holds it back, too, until we have looked. Later we would find what the command has got.
-    let arrived = sys::pending().bits();
+    let arrived = pending_bits();
     child.go = None;
     let pid = pid_or_error(pid)?;
     // The end is heard of when the only writers are gone: by exec, or by exit.
@@ -177,6 +177,13 @@ fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
     strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
 }
 
+/// The signals that are held back and have arrived, a bit each.
+fn pending_bits() -> u64 {
+    let pending = sys::pending();
+    let arrived = Signal::all().filter(|signal| pending.has(*signal));
+    arrived.fold(0, |bits, signal| bits | signal.bit())
+}
+
 /// The child's way to the command.
 extern "C" fn run(child: *mut c_void) -> c_int {
     // SAFETY: this is what the caller has, who stands still or has memory of its own.
@@ -186,7 +193,7 @@ extern "C" fn run(child: *mut c_void) -> c_int {
         while rustix::io::read(&reader, &mut [0]).is_err_and(|error| error == Errno::INTR) {}
     }
     prepare(child);
-    child.told.given = sys::pending().bits();
+    child.told.given = pending_bits();
     child.tell(&child.told.given.to_ne_bytes());
     sys::release_signals(child.recipe.mask);
     child.told.error = execute(child);
