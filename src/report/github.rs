@@ -6,8 +6,8 @@
 use crate::event::Event;
 use crate::job::{Job, Verbosity};
 use crate::numbers::Attempts;
-use crate::policy::{Decision, Reason};
-use crate::report::text::Text;
+use crate::policy::Decision;
+use crate::report::text::{Stopped, Text};
 
 /// Turns events into lines.
 pub(crate) struct Github<'a> {
@@ -51,18 +51,12 @@ impl<'a> Github<'a> {
             Event::Ended(_, Decision::Retry { .. }) => {
                 Some(end_of_group() + &command(WARNING, &named(&said())))
             }
-            Event::Ended(_, Decision::Stop(Reason::NeverStarts)) => {
-                Some(end_of_group() + &command(ERROR, &named(&said())))
-            }
-            Event::Ended(_, Decision::Stop(_)) => {
-                let said = said();
-                let cut = said.rfind("; giving up").unwrap_or(0);
-                let (failed, end) = (&said[..cut], said[cut..].trim_start_matches("; "));
-                let warning = match failed {
-                    "" => String::new(),
-                    failed => command(WARNING, &named(failed)),
+            Event::Ended(ended, Decision::Stop(reason)) => {
+                let (warning, end) = match self.text.stopped(ended, reason) {
+                    Stopped::Alone(said) => (String::new(), said),
+                    Stopped::GivingUp { failed, end } => (command(WARNING, &named(&failed)), end),
                 };
-                Some(end_of_group() + &warning + &command(ERROR, &named(end)))
+                Some(end_of_group() + &warning + &command(ERROR, &named(&end)))
             }
             Event::TooLate { .. } | Event::Interrupted { .. } | Event::HookFailed { .. } => self
                 .text

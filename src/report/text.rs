@@ -19,6 +19,19 @@ pub(crate) fn prefix(pid: Option<u32>) -> String {
     pid.map_or_else(|| "retry: ".into(), |pid| format!("retry[{pid}]: "))
 }
 
+/// What is said of a run that stops with an attempt.
+pub(super) enum Stopped {
+    /// One thing says all.
+    Alone(String),
+    /// What failed, and why it is given up.
+    GivingUp {
+        /// What failed.
+        failed: String,
+        /// Why there is no other attempt.
+        end: String,
+    },
+}
+
 /// Turns events into lines.
 pub(crate) struct Text<'a> {
     prefix: fn() -> String,
@@ -82,7 +95,10 @@ impl<'a> Text<'a> {
                 )
             }
             Event::Ended(ended, Decision::Succeed(success)) => self.success(ended, *success),
-            Event::Ended(ended, Decision::Stop(reason)) => self.stop(ended, reason),
+            Event::Ended(ended, Decision::Stop(reason)) => match self.stopped(ended, reason) {
+                Stopped::Alone(said) => said,
+                Stopped::GivingUp { failed, end } => format!("{failed}; {end}"),
+            },
             Event::Ended(
                 ended,
                 Decision::Retry {
@@ -147,23 +163,26 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn stop(&self, ended: &Ended<'_>, reason: &Reason) -> String {
+    /// What is said of an attempt after which there is no other.
+    pub(super) fn stopped(&self, ended: &Ended<'_>, reason: &Reason) -> Stopped {
         let outcome = &ended.ending.outcome;
         match reason {
-            Reason::NeverStarts => {
-                format!("{outcome}{}", hint::of(outcome, self.program, &self.name()))
-            }
+            Reason::NeverStarts => Stopped::Alone(format!(
+                "{outcome}{}",
+                hint::of(outcome, self.program, &self.name())
+            )),
             Reason::Signal(signal) => {
                 let (attempt, of, took) = (ended.attempt, self.policy.attempts, Shown(ended.took));
-                format!("stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}")
+                Stopped::Alone(format!(
+                    "stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}"
+                ))
             }
             _ => {
                 let because = reason::because(self.policy, ended, reason);
-                format!(
-                    "{}; giving up after {}{because}",
-                    self.failed(ended),
-                    Shown(ended.total)
-                )
+                Stopped::GivingUp {
+                    failed: self.failed(ended),
+                    end: format!("giving up after {}{because}", Shown(ended.total)),
+                }
             }
         }
     }

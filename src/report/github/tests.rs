@@ -4,8 +4,9 @@ use std::time::Duration;
 use super::*;
 use crate::cli::{self, Request};
 use crate::event::Ended;
+use crate::patterns::Matched;
 use crate::policy::{Reason, Success};
-use crate::status::Outcome;
+use crate::status::{Ending, Outcome};
 
 fn job(words: &[&str]) -> Job {
     let words = ["retry"].iter().chain(words).map(OsString::from);
@@ -16,11 +17,11 @@ fn job(words: &[&str]) -> Job {
 }
 
 #[track_caller]
-fn says(words: &[&str], outcome: Outcome, decision: &Decision, expected: &str) {
+fn says(words: &[&str], ending: impl Into<Ending>, decision: &Decision, expected: &str) {
     let job = job(words);
     let ended = Ended {
         attempt: 3,
-        ending: &outcome.into(),
+        ending: &ending.into(),
         took: Duration::from_millis(1200),
         total: Duration::from_secs(9),
     };
@@ -33,6 +34,28 @@ fn the_last_failure_is_a_warning_and_the_end_an_error() {
     let stop = Decision::Stop(Reason::Attempts);
     let lines = "\n::endgroup::\n::warning title=retry::curl: attempt 3/3 failed: exit 7 after 1.20s\n::error title=retry::curl: giving up after 9.00s\n";
     says(&["-a3", "curl"], Outcome::Exited(7), &stop, lines);
+}
+
+#[test]
+fn what_failed_and_why_it_is_given_up_stay_apart_whatever_the_pattern_says() {
+    let words = [
+        "-a3",
+        "--stop-if",
+        "x; giving up",
+        "--fail-if",
+        "y; giving up",
+        "curl",
+    ];
+    let ending = Ending {
+        matched: Matched {
+            fail_if: Some(0),
+            ..Matched::default()
+        },
+        ..Outcome::Exited(7).into()
+    };
+    let stop = Decision::Stop(Reason::StopIf(0));
+    let lines = "\n::endgroup::\n::warning title=retry::curl: attempt 3/3 failed: exit 7 after 1.20s, and the output matches --fail-if 'y; giving up'\n::error title=retry::curl: giving up after 9.00s: not retryable: the output matches --stop-if 'x; giving up'\n";
+    says(&words, ending, &stop, lines);
 }
 
 #[test]
