@@ -8,6 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 /// The longest name that is shown, in bytes.
 const LONGEST_NAME: usize = 64;
 
+/// The longest path that is shown as it was typed: a line is one write.
+const LONGEST_PATH: usize = 1024;
+
 /// The text with control characters, bidirectional marks and bytes that are not UTF-8 escaped, so
 /// that it can neither move a cursor nor turn the line around nor break it.
 pub(crate) fn escaped(text: &OsStr) -> String {
@@ -34,29 +37,54 @@ fn is_harmless(c: char) -> bool {
     !(c.is_control() || reorders || breaks)
 }
 
-/// What a command is called in reports: the basename of its first word, cut at the first blank, `=`
-/// or `?` and at 64 bytes. Never more, because the rest may hold secrets.
+/// What a command is called in reports: the basename of its first word, cut at the first blank and at
+/// 64 bytes, less what stands before `@` and behind `: ; # ? =`. Never more: an address, a header or
+/// an assignment that was taken for the command holds a secret there.
 pub(crate) fn program_name(program: &OsStr) -> String {
-    let bytes = program.as_bytes();
-    // An assignment or an address that was taken for the command may hold a secret, too.
-    let word = bytes
-        .split(|byte| byte.is_ascii_whitespace() || b"=?".contains(byte))
-        .next()
-        .unwrap_or_default();
-    let named = word
-        .iter()
-        .rposition(|byte| *byte != b'/')
-        .map_or(&word[..0], |end| &word[..=end]);
-    let name = named
-        .rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or_default();
-    let name = &name[..name.len().min(LONGEST_NAME)];
-    if name.is_empty() {
-        "''".into()
-    } else {
-        escaped(OsStr::from_bytes(name))
+    let word = until(program.as_bytes(), b"\t\n\x0c\r ;#?=");
+    // A slash may be part of a secret, but not in what is a path from its beginning.
+    let is_path = word.starts_with(b"/") || word.starts_with(b".");
+    let word = if is_path { basename(word) } else { word };
+    let word = word.rsplit(|byte| *byte == b'@').next().unwrap_or(word);
+    let scheme = word.windows(3).position(|three| three == b"://");
+    let word = scheme.map_or(word, |at| &word[at + 3..]);
+    match basename(until(word, b":")) {
+        b"" => "''".into(),
+        name if name.len() <= LONGEST_NAME => escaped(OsStr::from_bytes(name)),
+        name => escaped(OsStr::from_bytes(beginning(name, LONGEST_NAME))) + "…",
     }
+}
+
+/// What a command that cannot be run is called: as it was typed, path and all, if that can only be
+/// the name of a file; else as ever.
+pub(crate) fn program_as_typed(program: &OsStr) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./+-".contains(&byte);
+    match program.to_str() {
+        Some(word) if (1..=LONGEST_PATH).contains(&word.len()) && word.bytes().all(is_plain) => {
+            word.into()
+        }
+        _ => program_name(program),
+    }
+}
+
+/// What stands before the first of these bytes.
+fn until<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
+    let end = text.iter().position(|byte| ends.contains(byte));
+    end.map_or(text, |end| &text[..end])
+}
+
+/// What stands behind the last slash, but for slashes at the end.
+fn basename(path: &[u8]) -> &[u8] {
+    let end = path.iter().rposition(|byte| *byte != b'/');
+    let path = end.map_or(&path[..0], |end| &path[..=end]);
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// The first bytes of a text, at most so many, without a part of a character.
+fn beginning(text: &[u8], most: usize) -> &[u8] {
+    let begins = |at: &usize| text[*at] & 0b1100_0000 != 0b1000_0000;
+    let end = (1..=most).rev().find(begins);
+    &text[..end.unwrap_or(most)]
 }
 
 /// A text short enough for a line that must be written in one go.
@@ -104,8 +132,56 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut() {
-        named(&[b'x'; 300], &"x".repeat(64));
+    fn a_secret_in_what_was_taken_for_the_command_is_not_shown() {
+        named(b"https://user:secret@host", "host");
+        named(b"https://user:secret@host/", "host");
+        named(b"https://user:secret@host:8080", "host");
+        named(
+            b"https://user:secret@host/a/path?token=secret#secret",
+            "path",
+        );
+        named(b"https://user:secret", "user");
+        named(b"https://user:sec/ret?secret@host", "user");
+        named(b"https://user:sec/ret@host", "host");
+        named(b"https://host:8080/a/path", "host");
+        named(b"user:secret@host", "host");
+        named(b"user:sec:ret@host:secret", "host");
+        named(b"Authorization:secret", "Authorization");
+        named(b"Authorization:sec/ret", "Authorization");
+        named(b"https://host/p;secret#tok", "p");
+        named(b"/p;secret#tok", "p");
+        named(b"/dir:with/colon", "colon");
+        named(b"./a:secret", "a");
+        named(b"secret@", "''");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_two_letters_and_says_so() {
+        named(&[b'x'; 64], &"x".repeat(64));
+        named(&[b'x'; 65], &("x".repeat(64) + "…"));
+        named(
+            format!("x{}", "ü".repeat(40)).as_bytes(),
+            &format!("x{}…", "ü".repeat(31)),
+        );
+        named(&[0xbf; 65], &("\\xbf".repeat(64) + "…"));
+    }
+
+    #[test]
+    fn a_command_that_cannot_be_run_is_shown_as_typed_if_it_can_only_be_a_path() {
+        for word in ["/opt/x/curl", "./a-b+c_d.sh", "../x/", "/", "curl"] {
+            assert_eq!(program_as_typed(OsStr::new(word)), word);
+        }
+        for (word, shown) in [
+            ("", "''"),
+            ("/opt/x/curl -u user:secret", "curl"),
+            ("https://user:secret@host/path", "path"),
+            ("/opt/secret~/curl", "curl"),
+            ("/opt/ü/curl", "curl"),
+        ] {
+            assert_eq!(program_as_typed(OsStr::new(word)), shown, "{word}");
+        }
+        let long = format!("/{}", "x".repeat(2000));
+        assert_eq!(program_as_typed(OsStr::new(&long)), "x".repeat(64) + "…");
     }
 
     #[test]

@@ -220,12 +220,12 @@ fn unlimited_attempts_end_with_the_deadline() {
         "-a inf --base 1s --jitter none --deadline 5s",
         vec![exits(4)],
         str![[r#"
-   0ms  attempt 1/inf starts
- 100ms  attempt 1/inf failed: exit 4 after 100ms; next in 1.00s
- 1.10s  attempt 2/inf starts
- 1.20s  attempt 2/inf failed: exit 4 after 100ms; next in 2.00s
- 3.20s  attempt 3/inf starts
- 3.30s  attempt 3/inf failed: exit 4 after 100ms; giving up after 3.30s: a delay of 4.00s does not fit in the deadline of 5.00s, of which 1.70s is left
+   0ms  attempt 1 starts
+ 100ms  attempt 1 failed: exit 4 after 100ms; next in 1.00s
+ 1.10s  attempt 2 starts
+ 1.20s  attempt 2 failed: exit 4 after 100ms; next in 2.00s
+ 3.20s  attempt 3 starts
+ 3.30s  attempt 3 failed: exit 4 after 100ms; giving up after 3.30s: a delay of 4.00s does not fit in the deadline of 5.00s, of which 1.70s is left
 exit 4
 
 "#]],

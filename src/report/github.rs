@@ -5,7 +5,6 @@
 
 use crate::event::Event;
 use crate::job::{Job, Verbosity};
-use crate::numbers::Attempts;
 use crate::policy::Decision;
 use crate::report::text::{Stopped, Text};
 
@@ -13,7 +12,6 @@ use crate::report::text::{Stopped, Text};
 pub(crate) struct Github<'a> {
     text: Text<'a>,
     is_quiet: bool,
-    attempts: Attempts,
 }
 
 impl<'a> Github<'a> {
@@ -22,7 +20,6 @@ impl<'a> Github<'a> {
         Self {
             text: Text::new(job, prefix),
             is_quiet: job.verbosity == Verbosity::Quiet,
-            attempts: job.policy.attempts,
         }
     }
 
@@ -31,12 +28,11 @@ impl<'a> Github<'a> {
         if self.is_quiet {
             return None;
         }
-        let named = |said: &str| format!("{}: {said}", self.text.name());
+        let named = |said: &str| format!("{}: {said}", self.text.name(event));
         let said = || self.text.said(event).unwrap_or_default();
         match event {
             Event::Starting { attempt, .. } => {
-                let of = self.attempts;
-                let group = command("group", &named(&format!("attempt {attempt}/{of}")));
+                let group = command("group", &named(&self.text.numbered(*attempt)));
                 // What a hook or a background job has written may have no end.
                 Some(if *attempt == 1 {
                     group

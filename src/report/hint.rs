@@ -2,15 +2,17 @@
 
 use std::ffi::OsStr;
 
+use crate::plain;
 use crate::status::{FaultClass, Outcome};
 use crate::units::parse_duration;
 
 /// A hint for a command that could not be started, in parentheses; empty if there is none.
-pub(super) fn of(outcome: &Outcome, program: &OsStr, name: &str) -> String {
+pub(super) fn of(outcome: &Outcome, program: &OsStr) -> String {
     match outcome {
         Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
         _ => return String::new(),
     }
+    let name = plain::program_name(program);
     match Mistake::of(program) {
         Some(Mistake::Line) => {
             " (one word with spaces: leave out its quotes, or to run a script: retry -- sh -c '...')"
@@ -124,10 +126,7 @@ mod tests {
             class: FaultClass::NotFound,
             reason: "not found".into(),
         };
-        assert_eq!(
-            of(&Outcome::NotStarted(fault), OsStr::new(program), program),
-            hint
-        );
+        assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new(program)), hint);
     }
 
     #[test]
@@ -186,7 +185,7 @@ mod tests {
                 class,
                 reason: String::new(),
             };
-            assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new("f"), "f"), "");
+            assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new("f")), "");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::event::{Ended, Event};
 use crate::job::{Job, Verbosity};
+use crate::numbers::Attempts;
 use crate::plain;
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::hint;
@@ -59,19 +60,32 @@ impl<'a> Text<'a> {
             return None;
         }
         let said = self.said(event)?;
-        Some(format!("{}{}: {said}\n", (self.prefix)(), self.name()))
+        Some(format!("{}{}: {said}\n", (self.prefix)(), self.name(event)))
     }
 
-    /// What every line names.
-    pub(super) fn name(&self) -> String {
-        plain::program_name(self.program)
+    /// What the line for this event names: the command, and where there is none to be run, what was
+    /// typed.
+    pub(super) fn name(&self, event: &Event<'_>) -> String {
+        match event {
+            Event::Ended(_, Decision::Stop(Reason::NeverStarts)) => {
+                plain::program_as_typed(self.program)
+            }
+            _ => plain::program_name(self.program),
+        }
+    }
+
+    /// Which attempt this is, and of how many if there is a limit.
+    pub(super) fn numbered(&self, attempt: u64) -> String {
+        match self.policy.attempts {
+            Attempts::AtMost(most) => format!("attempt {attempt}/{most}"),
+            Attempts::Unlimited => format!("attempt {attempt}"),
+        }
     }
 
     /// What is to be said of this event, worth it or not.
     pub(super) fn said(&self, event: &Event<'_>) -> Option<String> {
-        let of = self.policy.attempts;
         Some(match event {
-            Event::Starting { attempt, .. } => format!("attempt {attempt}/{of} starts"),
+            Event::Starting { attempt, .. } => format!("{} starts", self.numbered(*attempt)),
             Event::Forwarded(signal) => format!("{signal} passed on"),
             Event::Ignored(signal) => format!("{signal} ignored during the delay"),
             Event::LimitReached(signal) => format!("time limit reached; {signal} sent"),
@@ -91,7 +105,8 @@ impl<'a> Text<'a> {
             } => {
                 let (outcome, total) = (&ending.outcome, Shown(*total));
                 format!(
-                    "giving up after attempt {attempt}/{of} and {total}: --before-retry failed: {outcome}"
+                    "giving up after {} and {total}: --before-retry failed: {outcome}",
+                    self.numbered(*attempt)
                 )
             }
             Event::Ended(ended, Decision::Succeed(success)) => self.success(ended, *success),
@@ -113,23 +128,23 @@ impl<'a> Text<'a> {
             }
             Event::TooLate { attempt, total } => {
                 let because = reason::deadline(self.policy, Duration::ZERO, None, *total);
-                let total = Shown(*total);
-                format!("giving up after attempt {attempt}/{of} and {total}: {because}")
+                let (attempt, total) = (self.numbered(*attempt), Shown(*total));
+                format!("giving up after {attempt} and {total}: {because}")
             }
             Event::Interrupted {
                 signal,
                 attempt,
                 total,
             } => {
-                let total = Shown(*total);
-                format!("stopped by {signal} after attempt {attempt}/{of}, {total} in")
+                let (attempt, total) = (self.numbered(*attempt), Shown(*total));
+                format!("stopped by {signal} after {attempt}, {total} in")
             }
         })
     }
 
     fn success(&self, ended: &Ended<'_>, success: Success) -> String {
-        let (attempt, of, total) = (ended.attempt, self.policy.attempts, Shown(ended.total));
-        let said = format!("succeeded on attempt {attempt}/{of} after {total}");
+        let (attempt, total) = (self.numbered(ended.attempt), Shown(ended.total));
+        let said = format!("succeeded on {attempt} after {total}");
         let noun = ended.ending.outcome.noun();
         match success {
             Success::Zero => said,
@@ -145,11 +160,11 @@ impl<'a> Text<'a> {
     }
 
     fn failed(&self, ended: &Ended<'_>) -> String {
-        let (attempt, of, took) = (ended.attempt, self.policy.attempts, Shown(ended.took));
+        let (attempt, took) = (self.numbered(ended.attempt), Shown(ended.took));
         let Ending {
             outcome, matched, ..
         } = ended.ending;
-        let failed = format!("attempt {attempt}/{of} failed: {outcome}");
+        let failed = format!("{attempt} failed: {outcome}");
         match (outcome, matched.fail_if) {
             (Outcome::NotStarted(_), _) => failed,
             (Outcome::TimedOut, _) if ended.ending.by_silence => {
@@ -167,14 +182,13 @@ impl<'a> Text<'a> {
     pub(super) fn stopped(&self, ended: &Ended<'_>, reason: &Reason) -> Stopped {
         let outcome = &ended.ending.outcome;
         match reason {
-            Reason::NeverStarts => Stopped::Alone(format!(
-                "{outcome}{}",
-                hint::of(outcome, self.program, &self.name())
-            )),
+            Reason::NeverStarts => {
+                Stopped::Alone(format!("{outcome}{}", hint::of(outcome, self.program)))
+            }
             Reason::Signal(signal) => {
-                let (attempt, of, took) = (ended.attempt, self.policy.attempts, Shown(ended.took));
+                let (attempt, took) = (self.numbered(ended.attempt), Shown(ended.took));
                 Stopped::Alone(format!(
-                    "stopped by {signal} during attempt {attempt}/{of}: {outcome} after {took}"
+                    "stopped by {signal} during {attempt}: {outcome} after {took}"
                 ))
             }
             _ => {

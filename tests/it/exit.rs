@@ -92,7 +92,7 @@ fn why_a_command_cannot_be_executed_is_said() {
             let script = format!("PATH=$PWD/bin:$PATH retry -- {place}{program}");
             let done = sandbox.bash(&script).run();
             done.exits(exit)
-                .says(&[&format!("{program}: cannot run: {why}")]);
+                .says(&[&format!("{place}{program}: cannot run: {why}")]);
         }
     }
 }
@@ -339,4 +339,33 @@ fn the_environment_is_handed_on_as_it_is() {
     let script = "export X='a
 b' Y= Z=1; env | grep -v ^_= >plain; retry -a 1 -- env | grep -v -e ^_= -e ^RETRY_ >wrapped; diff plain wrapped";
     Sandbox::new().bash(script).run().exits(0).stdout_is("");
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_shown_as_typed() {
+    let done = Sandbox::new().retry("-- /opt/nonexistent/curl").run();
+    done.exits(127)
+        .says(&["/opt/nonexistent/curl: cannot run: not found"]);
+    let done = Sandbox::new()
+        .retry("--log-format github -- ./no/curl")
+        .run();
+    done.exits(127);
+    assert!(
+        done.stderr
+            .contains("\n::error title=retry::./no/curl: cannot run: not found\n"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn without_an_end_the_number_of_an_attempt_stands_alone() {
+    let script = "[ $RETRY_ATTEMPT = 3 ]";
+    let done = Sandbox::new()
+        .retry_sh(&format!("{FAST} -a inf"), script)
+        .run();
+    done.exits(0).says(&[
+        "sh: attempt 1 failed: exit 1 after …; next in …",
+        "sh: attempt 2 failed: exit 1 after …; next in …",
+        "sh: succeeded on attempt 3 after …",
+    ]);
 }

@@ -278,3 +278,28 @@ fn where_processes_of_others_are_hidden_our_own_are_known_all_the_same() {
             .took_less_than(AT_ONCE);
     }
 }
+
+#[test]
+fn no_secret_in_what_stands_where_the_command_should_is_printed_or_logged() {
+    let sandbox = Sandbox::new();
+    for word in [
+        "https://user:secret@host",
+        "user:secret@host",
+        "Authorization:secret",
+        "https://host/p;secret#tok",
+        "/p;secret?secret",
+        "TOKEN=secret",
+    ] {
+        for format in ["text", "json", "github"] {
+            let options = format!("-v --log log --log-format {format} -- {word}");
+            let done = sandbox.retry(&options).run();
+            done.exits(127).stdout_is("");
+            assert!(done.stderr.contains("not found"), "{done:?}");
+            let log = sandbox.text("log");
+            assert!(log.contains("not found"), "{log}");
+            for said in [&done.stderr, &log] {
+                assert!(!said.contains("secret") && !said.contains("tok"), "{said}");
+            }
+        }
+    }
+}
