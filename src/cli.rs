@@ -1,8 +1,10 @@
 //! The options as typed, and what they mean: the only room that knows clap.
 
 mod checks;
+mod clash;
 mod file;
 mod foreign;
+mod lines;
 mod notes;
 mod options;
 mod sentences;
@@ -22,7 +24,7 @@ use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::signal::Signal;
-use checks::{check_lists, longest_server_wait, reserve, sharing};
+use checks::{check_lists, factor_without_meaning, longest_server_wait, reserve, sharing};
 use options::{
     BASE, CAP, Cli, CurveName, FormatName, GroupName, InputName, KILL_AFTER, OutputName,
 };
@@ -152,12 +154,8 @@ impl Cli {
             (CurveName::Exponential, factor) => Curve::Exponential(factor.unwrap_or(Factor::TWO)),
             (CurveName::Linear, None) => Curve::Linear,
             (CurveName::Constant, None) => Curve::Constant,
-            (CurveName::Linear, Some(_)) => bail!(
-                "--factor means nothing with --backoff linear; leave it out, or use --backoff exponential"
-            ),
-            (CurveName::Constant, Some(_)) => bail!(
-                "--factor means nothing with --backoff constant; leave it out, or use --backoff exponential"
-            ),
+            (CurveName::Linear, Some(_)) => bail!(factor_without_meaning("linear")),
+            (CurveName::Constant, Some(_)) => bail!(factor_without_meaning("constant")),
         };
         let cap = self.backoff.cap.unwrap_or(CAP.max(base));
         Ok(Backoff {

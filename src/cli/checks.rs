@@ -4,27 +4,44 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
+use super::clash::Clash;
 use super::options::{LimitOptions, ServerOptions, SharingOptions};
 use crate::bucket::Budget;
 use crate::job::Sharing;
+use crate::lists::StatusList;
 use crate::policy::Policy;
 use crate::units::{Limit, Shown};
 
 /// How long a server may have us wait unless the user says otherwise.
 const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);
 
+/// What to say of a factor with a curve that has none.
+pub(super) fn factor_without_meaning(curve: &str) -> Clash {
+    let options = &["factor", "backoff"];
+    let said = format!(
+        "--factor means nothing with --backoff {curve}; leave it out, or use --backoff exponential"
+    );
+    Clash::between(options, said).leaving(options)
+}
+
 /// How much of the deadline is kept back, or why that cannot be.
 pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
     match (limits.reserve, limits.deadline) {
         (None, _) => Ok(Duration::ZERO),
         (Some(_), None) => {
-            bail!("--reserve is a part of the deadline; give --deadline too, or leave it out")
+            bail!(Clash::between(
+                &["reserve", "deadline"],
+                "--reserve is a part of the deadline; give --deadline too, or leave it out"
+            ))
         }
-        (Some(reserve), Some(Limit(Some(deadline)))) if reserve >= deadline => bail!(
-            "--reserve {} leaves no time for a retry within --deadline {}; make it shorter",
-            Shown(reserve),
-            Shown(deadline)
-        ),
+        (Some(reserve), Some(Limit(Some(deadline)))) if reserve >= deadline => {
+            let said = format!(
+                "--reserve {} leaves no time for a retry within --deadline {}; make it shorter",
+                Shown(reserve),
+                Shown(deadline)
+            );
+            bail!(Clash::between(&["reserve", "deadline"], said).leaving(&["reserve"]))
+        }
         (Some(reserve), Some(_)) => Ok(reserve),
     }
 }
@@ -32,12 +49,16 @@ pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
 /// The budget, or which options mean nothing without a file.
 pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
     let Some(path) = options.shared else {
-        let lone = match (options.budget, options.budget_refill) {
+        let lone: &'static [&'static str] = match (options.budget, options.budget_refill) {
             (None, None) => return Ok(None),
-            (Some(_), _) => "--budget",
-            (None, Some(_)) => "--budget-refill",
+            (Some(_), _) => &["budget"],
+            (None, Some(_)) => &["budget-refill"],
         };
-        bail!("{lone} means nothing without --shared PATH; give that too, or leave it out");
+        let said = format!(
+            "--{} means nothing without --shared PATH; give that too, or leave it out",
+            lone.concat()
+        );
+        bail!(Clash::between(lone, said));
     };
     let budget = Budget {
         tokens: options.budget.unwrap_or(Budget::USUAL),
@@ -50,32 +71,60 @@ pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
 pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
     ensure!(
         server.retry_after.is_some() || server.retry_after_max.is_none(),
-        "--retry-after-max means nothing without --retry-after; give that too, or leave it out"
+        Clash::between(
+            &["retry-after-max"],
+            "--retry-after-max means nothing without --retry-after; give that too, or leave it out"
+        )
     );
     Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
 }
 
 /// Says so when the lists contradict each other or themselves.
 pub(super) fn check_lists(policy: &Policy) -> Result<()> {
-    if let Some(list) = &policy.retry_on {
-        ensure!(
-            !list.set.has_code(0),
+    if let Some(list) = policy.retry_on.as_ref().filter(|list| list.set.has_code(0)) {
+        let said = format!(
             "--retry-on {} holds 0, which is success; leave out the 0",
             list.written
         );
+        bail!(Clash::between(&["retry-on"], said));
     }
-    if let Some(list) = &policy.success_on {
-        ensure!(
-            !list.set.timeout && !list.set.spawn,
+    let is_failure = |list: &&StatusList| list.set.timeout || list.set.spawn;
+    if let Some(list) = policy.success_on.as_ref().filter(is_failure) {
+        let said = format!(
             "--success-on {} holds the word timeout or spawn, but an attempt that was ended or never started is no success; leave it out",
             list.written
         );
+        bail!(Clash::between(&["success-on"], said));
     }
-    let names_any =
-        policy.retry_on.is_some() || policy.stop_on.is_some() || policy.success_on.is_some();
-    ensure!(
-        !names_any || !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty(),
-        "--retry-on, --stop-on and --success-on together leave nothing to retry; take something out of the last two"
+    check_what_is_left(policy)
+}
+
+/// Says so when the lists leave nothing to retry. None of them is less than what the others are to
+/// leave, so that none of a file is ever dropped for it: more would be retried than the file allows.
+fn check_what_is_left(policy: &Policy) -> Result<()> {
+    let named = |name, list: &Option<StatusList>| {
+        let list = list.as_ref()?;
+        Some((format!("--{name} {}", list.written), format!("--{name}")))
+    };
+    let takes = [
+        named("stop-on", &policy.stop_on),
+        named("success-on", &policy.success_on),
+    ];
+    let takes: Vec<(String, String)> = takes.into_iter().flatten().collect();
+    if takes.is_empty() || !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty() {
+        return Ok(());
+    }
+    let (written, names): (Vec<String>, Vec<String>) = takes.into_iter().unzip();
+    let gives = named("retry-on", &policy.retry_on).map(|(written, _)| written);
+    let said: Vec<String> = gives.into_iter().chain(written).collect();
+    let (said, leave) = match said.split_last() {
+        Some((last, [])) => (last.clone(), "leaves"),
+        Some((last, rest)) => (format!("{} and {last}", rest.join(", ")), "leave"),
+        None => return Ok(()),
+    };
+    let said = format!(
+        "{said} {leave} nothing to retry; take something out of {}",
+        names.join(" or ")
     );
-    Ok(())
+    bail!(Clash::between(&["retry-on", "stop-on", "success-on"], said))
 }

@@ -260,10 +260,18 @@ fn each_invalid_combination_has_its_own_sentence() {
         "--retry-on 0-5 true",
         "--retry-on 0-5 holds 0, which is success; leave out the 0",
     );
-    let nothing = "--retry-on, --stop-on and --success-on together leave nothing to retry; take something out of the last two";
-    refused("--retry-on 5 --stop-on 1-9 true", nothing);
-    refused("--retry-on 5 --success-on 5 true", nothing);
-    refused("--stop-on any,signal,timeout,spawn true", nothing);
+    refused(
+        "--retry-on 5 --stop-on 1-9 true",
+        "--retry-on 5 and --stop-on 1-9 leave nothing to retry; take something out of --stop-on",
+    );
+    refused(
+        "--retry-on 5 --success-on 5 true",
+        "--retry-on 5 and --success-on 5 leave nothing to retry; take something out of --success-on",
+    );
+    refused(
+        "--stop-on any,signal,timeout,spawn true",
+        "--stop-on any,signal,timeout,spawn leaves nothing to retry; take something out of --stop-on",
+    );
     let no_success = "holds the word timeout or spawn, but an attempt that was ended or never started is no success; leave it out";
     refused(
         "--success-on timeout true",
@@ -417,6 +425,62 @@ fn a_line_that_the_command_line_makes_meaningless_is_dropped() {
     assert_eq!(job.policy.reserve, Duration::from_secs(5));
 }
 
+/// The end of a sentence about options from a file that the command line contradicts.
+fn from_file(options: &str) -> String {
+    format!(" ({options}; an option on the command line replaces it)")
+}
+
+#[test]
+fn a_line_whose_loss_would_widen_what_is_retried_is_not_dropped() {
+    let line = from_file("--retry-on is from policy file 'usual', line 2");
+    for option in ["success-on", "stop-on"] {
+        let sentence = format!(
+            "--retry-on 5 and --{option} 5 leave nothing to retry; take something out of --{option}{line}"
+        );
+        file_refused(
+            "attempts 3\nretry-on 5",
+            &format!("--{option} 5 true"),
+            &sentence,
+        );
+    }
+    let both = from_file(
+        "--retry-on is from policy file 'usual', line 1, --stop-on is from policy file 'usual', line 2",
+    );
+    let sentence = format!(
+        "--retry-on 5,6, --stop-on 5 and --success-on 6 leave nothing to retry; take something out of --stop-on or --success-on{both}"
+    );
+    file_refused("retry-on 5,6\nstop-on 5", "--success-on 6 true", &sentence);
+    let stops = from_file("--stop-on is from policy file 'usual', line 1");
+    let sentence = format!(
+        "--retry-on 5 and --stop-on 5 leave nothing to retry; take something out of --stop-on{stops}"
+    );
+    file_refused("stop-on 5", "--retry-on 5 true", &sentence);
+    let job = job_with_file("retry-on 5", "--retry-on 6 --success-on 5 true");
+    assert_eq!(
+        job.policy.retry_on.map(|list| list.written),
+        Some("6".into())
+    );
+    job_with_file("retry-on 5", "--success-on 5 --fail-if x true");
+}
+
+#[test]
+fn a_line_is_dropped_for_what_it_clashes_with_and_for_nothing_else() {
+    let text = "factor 3\nbackoff exponential\nshared x\nbudget 4\nretry-on 5";
+    let job = job_with_file(text, "--backoff linear true");
+    assert_eq!(job.policy.backoff.curve, Curve::Linear);
+    assert!(job.policy.retry_on.is_some() && job.sharing.is_some());
+    let job = job_with_file("backoff linear\nattempts 9", "--factor 3 true");
+    assert_eq!(job.policy.backoff.curve.factor(), Factor::parse("3").ok());
+    assert_eq!(job.policy.attempts, Attempts::AtMost(9));
+    let at = "policy file 'usual', line 2";
+    let zero = "--retry-on 0,5 holds 0, which is success; leave out the 0";
+    file_refused(
+        "base 1s\nretry-on 0,5",
+        "--stop-on 5 true",
+        &format!("{at}: {zero}"),
+    );
+}
+
 #[test]
 fn a_command_line_that_needs_the_file_is_judged_with_it() {
     let job = job_with_file("shared x\nfactor 3\n", "--budget 3 --backoff linear true");
@@ -426,13 +490,7 @@ fn a_command_line_that_needs_the_file_is_judged_with_it() {
         "--reserve 3s --backoff linear true",
     );
     assert_eq!(job.policy.reserve, Duration::from_secs(3));
-    let job = job_with_file(
-        "factor 3\nretry-on 1\n",
-        "--backoff linear --stop-on 1 true",
-    );
-    assert_eq!(job.policy.backoff.curve, Curve::Linear);
-    let sentence =
-        "--reserve 10.0s leaves no time for a retry within --deadline 5.00s; make it shorter";
+    let sentence = "--reserve 10.0s leaves no time for a retry within --deadline 5.00s; make it shorter (--deadline is from policy file 'usual', line 1; an option on the command line replaces it)";
     file_refused("deadline 5s\n", "--reserve 10s true", sentence);
 }
 
@@ -509,6 +567,109 @@ fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
     );
     let lone = "--budget means nothing without --shared PATH; give that too, or leave it out";
     file_refused("budget 3\nbase 1s", "true", &format!("{at} 1: {lone}"));
+}
+
+/// Says that this line of a file is answered with this.
+#[track_caller]
+fn line_refused(line: &str, sentence: &str) {
+    let sentence = format!("policy file 'usual', line 2: {sentence}");
+    file_refused(&format!("# first\n{line}\n"), "true", &sentence);
+}
+
+#[test]
+fn quotes_around_a_value_are_answered_with_what_to_write() {
+    let quotes = "a policy file takes quotes as part of the value";
+    line_refused("attempts \"4\"", &format!("{quotes}; write: attempts 4"));
+    line_refused(
+        "retry-on = '1,2'  ",
+        &format!("{quotes}; write: retry-on 1,2"),
+    );
+    line_refused("log '/tmp/a b'", &format!("{quotes}; write: log /tmp/a b"));
+    line_refused(
+        "before-retry 'make clean'",
+        &format!("{quotes}; write: before-retry make clean"),
+    );
+    line_refused(
+        "retry-if \"foo\"",
+        &format!(
+            "{quotes}; write: retry-if foo, or retry-if (\"foo\") if the output has the quotes"
+        ),
+    );
+    line_refused(
+        "retry-if 'error # x'",
+        &format!(
+            "{quotes}; write: retry-if error # x, or retry-if ('error # x') if the output has the quotes"
+        ),
+    );
+    for fine in [
+        "retry-if (\"foo\")",
+        "retry-if \"status\":\"busy\"",
+        "retry-if foo\"",
+        "retry-if \"",
+        "retry-if 'a' or 'b'",
+        "before-retry 'rm' -f 'a b'",
+    ] {
+        job_with_file(fine, "true");
+    }
+}
+
+#[test]
+fn a_comment_behind_a_value_is_answered_with_what_to_write() {
+    let comment = "a comment needs a line of its own";
+    line_refused(
+        "attempts 4 # four",
+        &format!("{comment}; write: attempts 4"),
+    );
+    line_refused(
+        "attempts=4\t#four",
+        &format!("{comment}; write: attempts 4"),
+    );
+    line_refused(
+        "log /tmp/log # all",
+        &format!("{comment}; write: log /tmp/log"),
+    );
+    line_refused("quiet # hush", &format!("{comment}; write: quiet"));
+    line_refused(
+        "attempts '4' # four",
+        &format!("{comment}; write: attempts 4"),
+    );
+    line_refused(
+        "retry-if busy # it passes",
+        &format!("{comment}; write: retry-if busy, or [#] for a # that the output has"),
+    );
+    for fine in [
+        "retry-if a b=c #d",
+        "retry-if a [#] b",
+        "before-retry true # nothing",
+        "log a#b",
+    ] {
+        job_with_file(fine, "true");
+    }
+}
+
+#[test]
+fn a_name_of_a_file_that_only_a_shell_would_expand_is_answered_with_what_to_write() {
+    let whole = "is taken as it stands in a policy file; write the whole path, without";
+    line_refused("log ~/log", &format!("'~/log' {whole} ~"));
+    line_refused("shared=~me/x", &format!("'~me/x' {whole} ~"));
+    line_refused("log ~", &format!("'~' {whole} ~"));
+    line_refused("log $HOME/log", &format!("'$HOME/log' {whole} $HOME"));
+    line_refused(
+        "shared /run/${USER}/x",
+        &format!("'/run/${{USER}}/x' {whole} ${{USER}}"),
+    );
+    line_refused("retry-after @~/head", &format!("'~/head' {whole} ~"));
+    line_refused("retry-after @$T/head", &format!("'$T/head' {whole} $T"));
+    for fine in [
+        "log a~",
+        "log a$",
+        "shared /a/$/b",
+        "before-retry ls ~ $HOME",
+        "retry-if ~/$HOME",
+        "log /a/~x",
+    ] {
+        job_with_file(fine, "true");
+    }
 }
 
 #[test]
@@ -803,7 +964,7 @@ proptest::proptest! {
 
 proptest::proptest! {
     #[test]
-    fn no_file_of_options_makes_the_parser_panic(text in "((base|attempts|retry-if|factor|budget|quiet|plan|x|#)?[ =]?.{0,6}\n?){0,4}") {
+    fn no_file_of_options_makes_the_parser_panic(text in "((base|attempts|retry-if|factor|budget|log|retry-after|quiet|plan|x|#)?[ =]?([\"'~$@#{} ]{0,3}|.{0,6})\n?){0,4}") {
         let _ = with_file(&text, "--backoff linear true");
     }
 }

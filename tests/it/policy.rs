@@ -88,3 +88,43 @@ fn help_is_there_although_the_file_is_broken() {
         .run();
     done.exits(0);
 }
+
+#[test]
+fn what_the_policy_forbids_to_retry_is_not_retried_because_the_command_line_contradicts_it() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("policy"), "base 10ms\nretry-on 5\n").expect("a file");
+    for option in ["--success-on", "--stop-on"] {
+        let script = format!("retry --policy policy {option} 5 -- sh -c 'echo run; exit 7'");
+        let done = sandbox.bash(&script).run();
+        done.exits(125).stdout_is("").says(&[&format!(
+            "--retry-on 5 and {option} 5 leave nothing to retry; take something out of {option} (--retry-on is from policy file 'policy', line 2; an option on the command line replaces it)"
+        )]);
+    }
+    let script = "retry --policy policy --success-on 6 -- sh -c 'echo run; exit 7'";
+    sandbox.bash(script).run().exits(7).stdout_is("run\n");
+}
+
+#[test]
+fn what_is_written_as_for_a_shell_is_answered_with_what_to_write() {
+    let sandbox = Sandbox::new();
+    for (line, says) in [
+        (
+            "retry-if \"busy\"",
+            "line 2: a policy file takes quotes as part of the value; write: retry-if busy, or ",
+        ),
+        (
+            "attempts 3 # three",
+            "line 2: a comment needs a line of its own; write: attempts 3\n",
+        ),
+        (
+            "log ~/log",
+            "line 2: '~/log' is taken as it stands in a policy file; write the whole path, without ~\n",
+        ),
+    ] {
+        fs::write(sandbox.path("policy"), format!("base 10ms\n{line}\n")).expect("a file");
+        let script = "RETRY_POLICY=policy retry -- sh -c 'echo run; exit 7'";
+        let done = sandbox.bash(script).run();
+        done.exits(125).stdout_is("");
+        assert!(done.stderr.contains(says), "{done:?}");
+    }
+}

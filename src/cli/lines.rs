@@ -1,0 +1,211 @@
+//! The lines of a file of options, each sound by itself.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
+use clap::{Arg, CommandFactory as _};
+
+use super::options::Cli;
+use super::slips;
+use super::typed::{Leftovers, typed};
+use crate::plain::{escaped, shortened};
+
+/// What a file cannot say: it would be another program, or none.
+const NOT_FOR_FILES: [&str; 6] = ["policy", "plan", "dry-run", "clients", "help", "version"];
+
+/// The options that name a file, which no shell expands here.
+const PATHS: [&str; 3] = ["log", "shared", "retry-after"];
+
+/// A line that says something.
+pub(super) struct Line<'a> {
+    pub(super) number: usize,
+    pub(super) name: &'a str,
+    /// As on the command line.
+    pub(super) word: OsString,
+}
+
+/// The lines of a file.
+pub(super) fn read<'a>(path: &Path, text: &'a str) -> Result<Vec<Line<'a>>> {
+    let command = Cli::command();
+    let mut lines = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (index, text) in text.lines().enumerate() {
+        let text = text.trim_start();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        let number = index + 1;
+        if text.contains('\0') {
+            let fault = anyhow!("it holds a NUL byte; write it anew as text");
+            return Err(located(path, number, &fault));
+        }
+        let line = parse(&command, number, text).map_err(|error| located(path, number, &error))?;
+        // Whether it goes together with others is asked when all are known.
+        let words = ["retry".into(), line.word.clone(), "true".into()];
+        let value = typed(&words, &mut Leftovers::default());
+        value.map_err(|error| located(path, number, &error))?;
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+/// An error with its place in the file.
+pub(super) fn located(path: &Path, number: usize, error: &Error) -> Error {
+    anyhow!("{}: {error}", place(path, number))
+}
+
+/// A line of a file, in words.
+pub(super) fn place(path: &Path, number: usize) -> String {
+    let path = shortened(&escaped(path.as_os_str()));
+    format!("policy file '{path}', line {number}")
+}
+
+/// Reads `name value` or `name=value`, or the name of an option that takes none.
+fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Line<'a>> {
+    let end = text.find(|c: char| c.is_ascii_whitespace() || c == '=');
+    let (name, rest) = text.split_at(end.unwrap_or(text.len()));
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('=').unwrap_or(rest).trim_start();
+    let value = end.map(|_| match Kind::of(name) {
+        Kind::Pattern | Kind::Script => rest,
+        Kind::Path | Kind::Word => rest.trim_end(),
+    });
+    let shown = shortened(&escaped(name.as_ref()));
+    ensure!(
+        !name.starts_with('-'),
+        "'{shown}' begins with a dash; write options without"
+    );
+    ensure!(
+        !NOT_FOR_FILES.contains(&name),
+        "'{name}' cannot stand in a file; give it on the command line"
+    );
+    let option = command
+        .get_arguments()
+        .find(|option| option.get_long() == Some(name));
+    let option = option.with_context(|| {
+        let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+        match slips::meant(name, &known) {
+            Some(meant) => format!("there is no option '{shown}'; did you mean {meant}?"),
+            None => format!("there is no option '{shown}'; see 'retry -h', and write the command on the command line"),
+        }
+    })?;
+    check_habits(name, value.unwrap_or_default())?;
+    let word = match value {
+        Some(value) => format!("--{name}={value}"),
+        None if option.get_action().takes_values() => format!("--{name}="),
+        None => format!("--{name}"),
+    };
+    Ok(Line {
+        number,
+        name,
+        word: word.into(),
+    })
+}
+
+/// What the value of an option is to whoever reads it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A regular expression, to its last blank.
+    Pattern,
+    /// What a shell reads, with quotes, comments and variables of its own.
+    Script,
+    /// The name of a file.
+    Path,
+    /// A number, a word or a list.
+    Word,
+}
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        if name.ends_with("-if") {
+            Self::Pattern
+        } else if name == "before-retry" {
+            Self::Script
+        } else if PATHS.contains(&name) {
+            Self::Path
+        } else {
+            Self::Word
+        }
+    }
+}
+
+/// Says what to write to somebody who writes a value as for a shell, where it would be taken as it
+/// stands: with quotes around it, a comment behind it, or `~`.
+fn check_habits(name: &str, value: &str) -> Result<()> {
+    let kind = Kind::of(name);
+    let write = |value: &str| {
+        let value = shortened(&escaped(value.as_ref()));
+        format!("write: {}", format!("{name} {value}").trim_end())
+    };
+    if let Some(inner) = without_quotes(value) {
+        let or = match kind {
+            Kind::Pattern => {
+                let quoted = shortened(&escaped(value.trim_end().as_ref()));
+                format!(", or {name} ({quoted}) if the output has the quotes")
+            }
+            Kind::Script | Kind::Path | Kind::Word => String::new(),
+        };
+        bail!(
+            "a policy file takes quotes as part of the value; {}{or}",
+            write(inner)
+        );
+    }
+    if let Some(rest) = without_comment(kind, value) {
+        let rest = write(without_quotes(rest).unwrap_or(rest));
+        let or = match kind {
+            Kind::Pattern => ", or [#] for a # that the output has",
+            Kind::Script | Kind::Path | Kind::Word => "",
+        };
+        bail!("a comment needs a line of its own; {rest}{or}");
+    }
+    let path = value.strip_prefix('@').unwrap_or(value);
+    if let Some(part) = expanded_by_shells(path).filter(|_| kind == Kind::Path) {
+        let shown = shortened(&escaped(path.as_ref()));
+        let part = shortened(&escaped(part.as_ref()));
+        bail!(
+            "'{shown}' is taken as it stands in a policy file; write the whole path, without {part}"
+        );
+    }
+    Ok(())
+}
+
+/// What stands between quotes, if they are around all of the value.
+fn without_quotes(value: &str) -> Option<&str> {
+    let value = value.trim_end();
+    let around = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| around(quote).filter(|inner| !inner.contains(quote)))
+}
+
+/// What stands before a comment, if there is one.
+fn without_comment(kind: Kind, value: &str) -> Option<&str> {
+    let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    let (at, _) = value.match_indices('#').find(|(at, _)| {
+        let (before, behind) = (value[..*at].chars(), value[at + 1..].chars());
+        match kind {
+            Kind::Script => false,
+            // A mark with something at it is more likely to be part of what is looked for.
+            Kind::Pattern => *at > 0 && is_blank(before.last()) && is_blank({ behind }.next()),
+            Kind::Path | Kind::Word => is_blank(before.last()),
+        }
+    })?;
+    Some(value[..at].trim_end())
+}
+
+/// What of a path only a shell would replace by something else: a `~` at its beginning, or a variable.
+fn expanded_by_shells(path: &str) -> Option<&str> {
+    if path.starts_with('~') {
+        return Some("~");
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    path.match_indices('$').find_map(|(at, _)| {
+        let behind = &path[at + 1..];
+        let length = match behind.strip_prefix('{') {
+            Some(braced) => braced.find('}')? + 2,
+            None => behind.find(|c| !is_name(c)).unwrap_or(behind.len()),
+        };
+        (length > 0).then(|| &path[at..=at + length])
+    })
+}
