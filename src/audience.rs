@@ -7,7 +7,7 @@ use crate::clock;
 use crate::event::Event;
 use crate::job::{Format, Job, Verbosity};
 use crate::os::{self, Log};
-use crate::report::json::{Json, Stamp};
+use crate::report::json::{self, Json, Stamp};
 use crate::report::{Reporter, countdown};
 use crate::status::Exit;
 
@@ -116,10 +116,21 @@ impl<'a> Audience<'a> {
     }
 
     fn stamp(&self) -> Stamp {
-        Stamp {
-            time: time_of_day(clock::now()),
-            elapsed: self.begun.elapsed(),
-        }
+        stamp(self.begun)
+    }
+}
+
+/// What a program hears of a call that never became a run, under the name that it would have had if
+/// that is known.
+pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, begun: Instant) -> String {
+    json::refusal(error, run_id, pid, &stamp(begun))
+}
+
+/// This moment, in a run that has begun then.
+fn stamp(begun: Instant) -> Stamp {
+    Stamp {
+        time: time_of_day(clock::now()),
+        elapsed: begun.elapsed(),
     }
 }
 

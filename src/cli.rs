@@ -4,6 +4,7 @@ mod checks;
 mod clash;
 mod file;
 mod foreign;
+mod format;
 mod lines;
 mod notes;
 mod options;
@@ -25,11 +26,10 @@ use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::signal::Signal;
 use checks::{check_lists, factor_without_meaning, longest_server_wait, reserve, sharing};
-use options::{
-    BASE, CAP, Cli, CurveName, FormatName, GroupName, InputName, KILL_AFTER, OutputName,
-};
+use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER, OutputName};
 use typed::{Typed, typed};
 
+pub(crate) use format::format_of;
 pub(crate) use typed::Leftovers;
 
 /// What the user asks for.
@@ -62,13 +62,12 @@ pub(crate) struct Surroundings<'a> {
 /// # Errors
 /// One lower-case sentence that says what is wrong and what to do about it.
 pub(crate) fn parse(
-    args: impl IntoIterator<Item = OsString>,
+    words: &[OsString],
     surroundings: &Surroundings<'_>,
     leftovers: &mut Leftovers,
 ) -> Result<Request> {
-    let words: Vec<OsString> = args.into_iter().collect();
     ensure!(words.len() > 1, sentences::NOTHING_TYPED);
-    let cli = match typed(&words, leftovers)? {
+    let cli = match typed(words, leftovers)? {
         Typed::Options(cli) => cli,
         Typed::Text(text) => return Ok(Request::Show(text)),
     };
@@ -79,7 +78,7 @@ pub(crate) fn parse(
     };
     let path = Path::new(&path);
     let text = (surroundings.read)(path)?;
-    file::merge(&words, path, &text)
+    file::merge(words, path, &text)
 }
 
 /// What words mean by themselves.
@@ -96,11 +95,7 @@ impl Cli {
         let supervision = self.supervision();
         let verbosity = self.verbosity();
         let streams = self.streams();
-        let format = match self.reports.log_format {
-            None | Some(FormatName::Text) => Format::Text,
-            Some(FormatName::Json) => Format::Json,
-            Some(FormatName::Github) => Format::Github,
-        };
+        let format = self.reports.log_format.map_or(Format::Text, Format::from);
         let policy = Policy {
             backoff: self.backoff()?,
             attempts: self.limits.attempts.unwrap_or(Attempts::USUAL),

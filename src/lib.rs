@@ -98,13 +98,14 @@ pub use crate::os::words;
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let begun = Instant::now();
+    let words: Vec<OsString> = args.into_iter().collect();
     let surroundings = Surroundings {
         policy: env::var_os("RETRY_POLICY"),
         read: &|path| os::read_options(path),
     };
     let mut leftovers = Leftovers::default();
     let ready = os::take_over().context("cannot open /dev/null for a stream that is closed");
-    let done = match ready.and_then(|()| cli::parse(args, &surroundings, &mut leftovers)) {
+    let done = match ready.and_then(|()| cli::parse(&words, &surroundings, &mut leftovers)) {
         Ok(Request::Run(job)) => execute(&job, begun, leftovers),
         Ok(Request::Plan(job, clients)) => foretell(&job, clients),
         Ok(Request::Show(text)) => show(&text),
@@ -114,10 +115,28 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Exit::Code(code)) => code,
         Ok(Exit::Raise(signal)) => os::die_of(signal),
         Err(error) => {
-            os::say(&format!("{}{}\n", line_prefix(), sentence(&error)), false);
+            let format = cli::format_of(&words, &surroundings);
+            os::say(&complaint(&error, format, begun), false);
             OWN_FAILURE
         }
     }
+}
+
+/// The line that is said where no run hears of an error.
+fn complaint(error: &Error, format: Format, begun: Instant) -> String {
+    let said = sentence(error);
+    match format {
+        Format::Text | Format::Github => format!("{}{said}\n", line_prefix()),
+        Format::Json => {
+            let run_id = os::entropy().ok().map(run_id);
+            audience::refusal(&said, run_id.as_deref(), process::id(), begun)
+        }
+    }
+}
+
+/// What no other run is called.
+fn run_id([upper, lower]: [u64; 2]) -> String {
+    format!("{upper:016x}{lower:016x}")
 }
 
 /// An error with its reasons, in the words of the system where it gave them.
@@ -135,7 +154,7 @@ fn sentence(error: &Error) -> String {
 fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> {
     let [chance, upper, lower] = entropy()?;
     let seed = job.seed.unwrap_or(chance);
-    let run_id = format!("{upper:016x}{lower:016x}");
+    let run_id = run_id([upper, lower]);
     let mut world = os::Machine::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());

@@ -61,8 +61,16 @@ pub(super) fn place(path: &Path, number: usize) -> String {
     format!("policy file '{path}', line {number}")
 }
 
-/// Reads `name value` or `name=value`, or the name of an option that takes none.
-fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Line<'a>> {
+/// The last value that a file gives an option, whatever else is wrong with the file.
+pub(super) fn last_value<'a>(text: &'a str, option: &str) -> Option<&'a str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = text.lines().rev().map(|line| split(line.trim_start()));
+    let mut values = lines.filter_map(|(name, value)| value.filter(|_| name == option));
+    values.next()
+}
+
+/// A name, and the value behind it if there may be one.
+fn split(text: &str) -> (&str, Option<&str>) {
     let end = text.find(|c: char| c.is_ascii_whitespace() || c == '=');
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
     let rest = rest.trim_start();
@@ -71,6 +79,12 @@ fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Li
         Kind::Pattern | Kind::Script => rest,
         Kind::Path | Kind::Word => rest.trim_end(),
     });
+    (name, value)
+}
+
+/// Reads `name value` or `name=value`, or the name of an option that takes none.
+fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Line<'a>> {
+    let (name, value) = split(text);
     let shown = shortened(&escaped(name.as_ref()));
     ensure!(
         !name.starts_with('-'),

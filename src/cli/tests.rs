@@ -359,7 +359,7 @@ fn with_file(text: &str, line: &str) -> Result<Request> {
             Ok(text.to_owned())
         },
     };
-    parse(words(line), &surroundings, &mut Leftovers::default())
+    parse(&words(line), &surroundings, &mut Leftovers::default())
 }
 
 #[track_caller]

@@ -23,6 +23,9 @@ use start::Start;
 /// meaning.
 const SCHEMA: u32 = 1;
 
+/// How a run ends, and why, if `retry` itself failed.
+const ERROR: &str = "error";
+
 /// When an event happened.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
@@ -123,8 +126,11 @@ impl<'a> Json<'a> {
         let error = exit.err();
         let reason = tally.reason.filter(|_| error.is_none());
         let rest = End {
-            outcome: tally.outcome,
-            reason: reason.unwrap_or("error"),
+            // Of an attempt that was begun and not ended the outcome is not known.
+            outcome: tally
+                .outcome
+                .or(error.filter(|_| tally.attempts == 0).map(|_| ERROR)),
+            reason: reason.unwrap_or(ERROR),
             error,
             exit_status,
             signal_name: died_of.map(|signal| signal.to_string()),
@@ -191,18 +197,49 @@ impl<'a> Json<'a> {
 
     /// A line of this kind at this time.
     fn written(&self, event: &'static str, stamp: &Stamp, rest: impl Serialize) -> String {
-        let line = Line {
+        written(Line {
             event,
             schema: (event == "start").then_some(SCHEMA),
             time: &stamp.time,
             elapsed_ms: millis(stamp.elapsed),
-            run_id: self.run_id,
+            run_id: Some(self.run_id),
             pid: self.pid,
             rest,
-        };
-        // Nothing in it can fail to be written: names are text and numbers finite.
-        serde_json::to_string(&line).map_or_else(|_| String::new(), |line| line + "\n")
+        })
     }
+}
+
+/// The only line of a call that never became a run, because of this error.
+pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp) -> String {
+    let rest = End {
+        outcome: Some(ERROR),
+        reason: ERROR,
+        error: Some(error),
+        exit_status: OWN_FAILURE,
+        signal_name: None,
+        attempts: 0,
+        retries: 0,
+        amplification: 0,
+        total_ms: millis(stamp.elapsed),
+        slept_ms: 0,
+        server_waits: 0,
+        deadline_exhausted: false,
+    };
+    written(Line {
+        event: "end",
+        schema: Some(SCHEMA),
+        time: &stamp.time,
+        elapsed_ms: millis(stamp.elapsed),
+        run_id,
+        pid,
+        rest,
+    })
+}
+
+/// A line with its newline.
+fn written(line: Line<'_, impl Serialize>) -> String {
+    // Nothing in it can fail to be written: names are text and numbers finite.
+    serde_json::to_string(&line).map_or_else(|_| String::new(), |line| line + "\n")
 }
 
 #[cfg(test)]

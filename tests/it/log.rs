@@ -389,12 +389,12 @@ fn the_quiet_say_no_objects_either() {
 }
 
 #[test]
-fn a_wrong_call_is_told_in_words() {
+fn a_wrong_call_is_no_run_and_leaves_the_log_alone() {
     let sandbox = Sandbox::new();
     let done = sandbox
         .retry("--log-format json --log l --factor 1 --backoff linear true")
         .run();
-    assert_eq!(done.exits(125).said().len(), 1);
+    assert_eq!(on_stderr(done.exits(125)).len(), 1);
     assert_eq!(sandbox.text("l"), "");
 }
 
@@ -510,4 +510,97 @@ fn the_name_of_the_file_may_be_any_bytes() {
     let script = "retry -a 1 --log=$'\\xff' -- true; ls | od -An -tx1 | tr -d ' '";
     let done = Sandbox::new().bash(script).run();
     done.exits(0).stdout_is("ff0a\n");
+}
+
+/// What an error before the run says on stderr: one object, and nothing else.
+#[track_caller]
+fn refusal(script: &str) -> Value {
+    let done = Sandbox::new().bash(script).run();
+    done.exits(125).stdout_is("");
+    let lines = schema::lines(&done.stderr);
+    assert_eq!(lines.len(), 1, "{done:?}");
+    let end = last(&lines).clone();
+    assert_eq!(
+        [
+            &end["outcome"],
+            &end["reason"],
+            &end["exit_status"],
+            &end["attempts"]
+        ],
+        [&json!("error"), &json!("error"), &json!(125), &json!(0)],
+        "{done:?}"
+    );
+    end
+}
+
+#[test]
+fn an_error_before_the_run_and_a_wrong_call_are_objects_too() {
+    for (script, says) in [
+        (
+            "retry --log-format json --retry-after @/etc -- true",
+            "'@/etc' is no regular file",
+        ),
+        (
+            "retry --log-format=json --attempts 0 -- true",
+            "0 attempts would never run",
+        ),
+        (
+            "retry --attempts 0 --log-format json -- true",
+            "0 attempts would never run",
+        ),
+        (
+            "retry -q --log-format json --no-such-option -- true",
+            "--no-such-option",
+        ),
+        ("retry -t 5 --log-format json -- true", "-t"),
+        ("retry --tries 5 --log-format json true", "--tries"),
+        ("retry --log-format json", "there is no command to run"),
+        (
+            "retry --factor 3 -vk 1s --backoff linear --log-format json true",
+            "--factor means nothing",
+        ),
+        (
+            "retry --log-format text --log-format json --budget 3 true",
+            "--budget means nothing",
+        ),
+        (
+            "retry --log-format json --policy /no/such -- true",
+            "policy file '/no/such'",
+        ),
+        (
+            "echo log-format = json >p; RETRY_POLICY=p retry -a 0 -- true",
+            "0 attempts",
+        ),
+        (
+            "printf 'log-format json\nbase x\n' >p; retry --policy p -- true",
+            "policy file 'p', line 2",
+        ),
+        (
+            "echo log-format json >p; retry --policy=p --retry-after @/etc -- true",
+            "'@/etc' is no regular file",
+        ),
+        ("(ulimit -n 4; retry --log-format json -- true)", "cannot "),
+    ] {
+        let end = refusal(script);
+        let error = end["error"].as_str().expect("text");
+        assert!(error.contains(says), "{script}: {error}");
+    }
+}
+
+#[test]
+fn an_error_before_the_run_is_text_where_nobody_asked_for_objects() {
+    for script in [
+        "retry --attempts 0 -- true",
+        "retry --attempts 0 -- true --log-format json",
+        "retry --attempts 0 env --log-format json",
+        "retry --log-format json --log-format text --attempts 0 -- true",
+        "retry --log-format jsn --attempts 0 -- true",
+        "retry --attempts 0 --log-format",
+        "echo log-format json >p; retry --policy p --log-format text -a 0 -- true",
+        "retry --log-format github --retry-after @/etc -- true",
+    ] {
+        let done = Sandbox::new().bash(script).run();
+        done.exits(125);
+        assert_eq!(done.said().len(), 1, "{script}: {done:?}");
+    }
 }

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use super::explained::options;
 use crate::cli::values::{parse_clients, path};
+use crate::job::Format;
 
 options! {
     #[derive(Debug, Args)]
@@ -106,4 +107,14 @@ pub(in crate::cli) enum GroupName {
     Auto,
     New,
     Inherit,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Text => Self::Text,
+            FormatName::Json => Self::Json,
+            FormatName::Github => Self::Github,
+        }
+    }
 }

@@ -33,7 +33,8 @@ pub(super) struct Line<'a, Rest> {
     pub(super) schema: Option<u32>,
     pub(super) time: &'a str,
     pub(super) elapsed_ms: u64,
-    pub(super) run_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run_id: Option<&'a str>,
     pub(super) pid: u32,
     #[serde(flatten)]
     pub(super) rest: Rest,

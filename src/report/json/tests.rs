@@ -588,7 +588,7 @@ fn an_attempt_that_was_not_ended_is_counted_and_its_outcome_is_not_known() {
 fn a_run_that_never_got_to_an_attempt_ends_all_the_same() {
     let job = job("");
     let line = Json::new(&job, RUN_ID, 1).end(Err("x"), &stamp(ms(1)));
-    assert_eq!(ending(&line), "null error 125 0 0");
+    assert_eq!(ending(&line), "error error 125 0 0");
 }
 
 #[test]
