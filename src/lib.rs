@@ -29,6 +29,7 @@
 //! stream   what flows in and out of the command: replayed, looked at, held back
 //! os       the real world: signals, processes, terminal; `sys` holds every `unsafe` but the entry
 //! report   how events are said: to people, and to programs
+//! chance   what is random: the name of a run, and what its delays are drawn from
 //! audience  who hears of them: stderr and the file of --log
 //! ```
 //!
@@ -48,6 +49,7 @@
 mod audience;
 mod backoff;
 mod bucket;
+mod chance;
 mod cli;
 mod clock;
 mod engine;
@@ -77,10 +79,9 @@ use std::process;
 use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result};
-use rand::rngs::Xoshiro256PlusPlus;
-use rand::{Rng as _, SeedableRng as _};
 
 use crate::audience::Audience;
+use crate::chance::draws;
 use crate::cli::{Leftovers, Request, Surroundings};
 use crate::event::Event;
 use crate::job::{Format, Job};
@@ -128,15 +129,10 @@ fn complaint(error: &Error, format: Format, begun: Instant) -> String {
     match format {
         Format::Text | Format::Github => format!("{}{said}\n", line_prefix()),
         Format::Json => {
-            let run_id = os::entropy().ok().map(run_id);
+            let run_id = chance::run_id().ok();
             audience::refusal(&said, run_id.as_deref(), process::id(), begun)
         }
     }
-}
-
-/// What no other run is called.
-fn run_id([upper, lower]: [u64; 2]) -> String {
-    format!("{upper:016x}{lower:016x}")
 }
 
 /// An error with its reasons, in the words of the system where it gave them.
@@ -152,9 +148,7 @@ fn sentence(error: &Error) -> String {
 
 /// Runs the job in the real world.
 fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> {
-    let [chance, upper, lower] = entropy()?;
-    let seed = job.seed.unwrap_or(chance);
-    let run_id = run_id([upper, lower]);
+    let (seed, run_id) = chance::of(job)?;
     let mut world = os::Machine::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());
@@ -178,34 +172,11 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
 
 /// Shows what the job would do.
 fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
-    // A seed that nobody has chosen is easier to type if it is short.
-    let short = |[bits]: [u64; 1]| bits >> 44;
-    let seed = job.seed.map_or_else(|| entropy().map(short), Ok)?;
+    let seed = job
+        .seed
+        .map_or_else(|| chance::short_seed(&job.policy), Ok)?;
     let draws = |client| draws(seed, client);
     show(&plan::shown(job, clients, seed, &draws))
-}
-
-/// What one client of many draws; a run with this seed is client 0.
-fn draws(seed: u64, client: u32) -> impl FnMut() -> f64 {
-    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed_of(client, seed));
-    move || unit(generator.next_u64())
-}
-
-/// The seed of one client of many: the run's own for client 0, and for the others one that a strong
-/// mixer makes of both numbers. Neighbours must not be a constant apart, or `SplitMix64` would give
-/// their generators the same words, shifted.
-fn seed_of(client: u32, seed: u64) -> u64 {
-    match client {
-        0 => seed,
-        client => mixed(mixed(seed) ^ u64::from(client)),
-    }
-}
-
-/// Pelle Evensen's moremur: a bijection that makes random numbers of a counter.
-fn mixed(mut x: u64) -> u64 {
-    x = (x ^ (x >> 27)).wrapping_mul(0x3c79_ac49_2ba7_b653);
-    x = (x ^ (x >> 33)).wrapping_mul(0x1c69_b3f7_4ac4_ae35);
-    x ^ (x >> 27)
 }
 
 /// Prints on stdout what was asked for.
@@ -216,18 +187,6 @@ fn show(text: &str) -> Result<Exit> {
             .context("cannot write to stdout")
             .map(|()| Exit::Code(0)),
     }
-}
-
-/// Random bits of the system's.
-fn entropy<const WORDS: usize>() -> Result<[u64; WORDS]> {
-    os::entropy().context("the system gives no random numbers; try again later")
-}
-
-/// A uniform number in [0, 1) from 64 random bits, by the upper 53 as Blackman and Vigna advise.
-fn unit(bits: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-    let upper = (bits >> 11) as f64;
-    upper * 2.0_f64.powi(-53)
 }
 
 /// Lines of parallel runs must be told apart where they are not read as they come.
@@ -243,50 +202,4 @@ fn many_cases() -> proptest::test_runner::Config {
         config.cases = 100_000;
     }
     config
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `SplitMix64` (Steele, Lea, Flood 2014), written down again from the paper.
-    fn split_mix(state: &mut u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// xoshiro256++ (Blackman, Vigna 2019), written down again from the paper.
-    fn xoshiro(s: &mut [u64; 4]) -> u64 {
-        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
-        let t = s[1] << 17;
-        s[2] ^= s[0];
-        s[3] ^= s[1];
-        s[1] ^= s[2];
-        s[0] ^= s[3];
-        s[2] ^= t;
-        s[3] = s[3].rotate_left(45);
-        result
-    }
-
-    #[test]
-    fn a_seed_means_the_same_draws_on_every_platform_and_in_every_version() {
-        for seed in [0, 1, 42, u64::MAX] {
-            let mut mixer = seed;
-            let mut state = [0; 4].map(|_: u64| split_mix(&mut mixer));
-            let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
-            for _ in 0..1000 {
-                assert_eq!(generator.next_u64(), xoshiro(&mut state), "seed {seed}");
-            }
-        }
-    }
-
-    #[test]
-    fn draws_are_from_zero_up_to_but_not_one() {
-        assert!(unit(0).abs() < f64::MIN_POSITIVE);
-        assert!(unit(u64::MAX) < 1.0);
-        assert!((unit(1 << 63) - 0.5).abs() < f64::EPSILON);
-    }
 }

@@ -4,7 +4,7 @@ mod verdict;
 
 use std::time::Duration;
 
-use crate::backoff::{Backoff, Progress};
+use crate::backoff::{Backoff, Jitter, Progress};
 use crate::lists::{StatusList, StatusSet};
 use crate::numbers::Attempts;
 use crate::patterns::Patterns;
@@ -63,6 +63,11 @@ impl Policy {
             .into_iter()
             .flatten()
             .fold(set, |set, list| set.without(&list.set))
+    }
+
+    /// Whether the length of any delay is a matter of chance.
+    pub(crate) fn draws(&self) -> bool {
+        self.attempts != Attempts::AtMost(1) && self.backoff.jitter != Jitter::None
     }
 
     /// The status to exit with after this last attempt and decision.

@@ -30,7 +30,9 @@ fn asked(flags: &str) -> (Job, Option<u32>) {
 fn text(flags: &str) -> String {
     let (job, clients) = asked(flags);
     let seed = job.seed.unwrap_or(7);
-    shown(&job, clients, seed, &|client| crate::draws(seed, client))
+    shown(&job, clients, seed, &|client| {
+        crate::chance::draws(seed, client)
+    })
 }
 
 #[track_caller]
@@ -593,7 +595,7 @@ fn a_plan_for_programs_has_nothing_where_there_is_no_bound() {
 // Numbers.
 
 fn plan(policy: &Policy) -> Plan {
-    Plan::new(policy, None, 7, &|client| crate::draws(7, client))
+    Plan::new(policy, None, 7, &|client| crate::chance::draws(7, client))
 }
 
 fn planned(flags: &str) -> Plan {
@@ -674,7 +676,7 @@ fn a_schedule_that_grows_for_ages_is_followed_by_its_formula() {
 #[test]
 fn each_client_has_draws_of_its_own_and_the_first_those_of_the_run() {
     let first = |seed, client| {
-        let mut draw = crate::draws(seed, client);
+        let mut draw = crate::chance::draws(seed, client);
         [draw(), draw(), draw(), draw(), draw()].map(f64::to_bits)
     };
     let mut all: Vec<u64> = (0..2000)
@@ -685,7 +687,7 @@ fn each_client_has_draws_of_its_own_and_the_first_those_of_the_run() {
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), count, "streams overlap");
-    let mut generator = crate::draws(7, 0);
+    let mut generator = crate::chance::draws(7, 0);
     let json = text("--seed 7 -a 2 --base 100s --cap 100s --log-format json");
     let millis = format!("\"delays_ms\":[{:.0}]", generator() * 100_000.0);
     assert!(json.contains(&millis), "{millis} in {json}");
@@ -779,7 +781,7 @@ proptest! {
         job.policy = policy;
         for format in [Format::Text, Format::Json] {
             job.format = format;
-            let shown = shown(&job, clients, u64::MAX, &|client| crate::draws(u64::MAX, client));
+            let shown = shown(&job, clients, u64::MAX, &|client| crate::chance::draws(u64::MAX, client));
             prop_assert!(shown.ends_with('\n'));
             if format == Format::Text {
                 for line in shown.lines().filter(|line| !line.starts_with("sample ")) {
@@ -791,8 +793,8 @@ proptest! {
 
     #[test]
     fn every_run_stays_within_the_rows_and_the_totals(policy in any_policy(), seed in any::<u64>()) {
-        let plan = Plan::new(&policy, None, seed, &|client| crate::draws(seed, client));
-        let delays = run(&policy, 41, &mut crate::draws(seed, 3));
+        let plan = Plan::new(&policy, None, seed, &|client| crate::chance::draws(seed, client));
+        let delays = run(&policy, 41, &mut crate::chance::draws(seed, 3));
         let mut total = 0;
         for (index, delay) in delays.iter().enumerate() {
             total += nanos(*delay);
@@ -852,8 +854,8 @@ proptest! {
 
     #[test]
     fn the_sample_is_the_run_of_its_seed(policy in any_policy(), seed in any::<u64>()) {
-        let plan = Plan::new(&policy, None, seed, &|client| crate::draws(seed, client));
-        let mut delays = run(&policy, 22, &mut crate::draws(seed, 0));
+        let plan = Plan::new(&policy, None, seed, &|client| crate::chance::draws(seed, client));
+        let mut delays = run(&policy, 22, &mut crate::chance::draws(seed, 0));
         prop_assert_eq!(plan.sample.goes_on, delays.len() > 20);
         delays.truncate(20);
         // What has come near the end of time cannot be told apart.
@@ -865,7 +867,7 @@ proptest! {
     #[test]
     fn a_herd_is_all_of_its_clients(policy in any_policy(), clients in 1..20_u32) {
         let policy = Policy { attempts: Attempts::AtMost(5), deadline: None, ..policy };
-        let plan = Plan::new(&policy, Some(clients), 7, &|client| crate::draws(7, client));
+        let plan = Plan::new(&policy, Some(clients), 7, &|client| crate::chance::draws(7, client));
         let herd = plan.herd.expect("a herd");
         prop_assert!(herd.bars.len() <= 20);
         prop_assert_eq!(herd.bars.iter().map(|bar| bar.retries).sum::<u64>(), u64::from(clients) * 4);

@@ -303,3 +303,39 @@ fn no_secret_in_what_stands_where_the_command_should_is_printed_or_logged() {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn where_the_call_for_random_numbers_is_refused_the_device_gives_them() {
+    for errno in [libc::ENOSYS, libc::EPERM] {
+        let mut ids = Vec::new();
+        for options in [
+            "-a 3 --base 1ms",
+            "-a 3 --base 1ms --jitter none",
+            "-a 3 --base 1ms --seed 4",
+        ] {
+            let done = Sandbox::new()
+                .retry_sh(options, "echo $RETRY_RUN_ID; exit 7")
+                .refusing(libc::SYS_getrandom, errno)
+                .run();
+            done.exits(7);
+            let told: Vec<String> = done.stdout.lines().map(String::from).collect();
+            assert!(
+                told.len() == 3 && told[0] == told[1] && told[1] == told[2],
+                "{done:?}"
+            );
+            assert!(
+                told[0].len() == 32 && told[0].contains(|c| c != '0'),
+                "{done:?}"
+            );
+            assert!(!ids.contains(&told[0]), "{done:?}");
+            ids.push(told[0].clone());
+        }
+        let plan = Sandbox::new()
+            .retry("--plan")
+            .refusing(libc::SYS_getrandom, errno)
+            .run();
+        plan.exits(0);
+        assert_eq!(plan.stderr, "");
+    }
+}

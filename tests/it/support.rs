@@ -190,6 +190,53 @@ impl Call {
         self
     }
 
+    /// Starts where the kernel refuses this system call with this error, as a sandbox does, to us
+    /// and to whatever we start.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn refusing(mut self, call: libc::c_long, errno: i32) -> Self {
+        let word = |code: u32, value: u32, jumps: [u8; 2]| libc::sock_filter {
+            code: u16::try_from(code).expect("a code"),
+            jt: jumps[0],
+            jf: jumps[1],
+            k: value,
+        };
+        let number = u32::try_from(call).expect("a call");
+        let error = libc::SECCOMP_RET_ERRNO | u32::try_from(errno).expect("an error");
+        let filter = [
+            // The number of the call stands first.
+            word(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, [0, 0]),
+            word(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, [0, 1]),
+            word(libc::BPF_RET | libc::BPF_K, error, [0, 0]),
+            word(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, [0, 0]),
+        ];
+        let prepare = move || {
+            let program = libc::sock_fprog {
+                len: 4,
+                filter: filter.as_ptr().cast_mut(),
+            };
+            #[expect(unsafe_code, reason = "there is no safe form of a filter")]
+            // SAFETY: the program and its filter outlive the calls, which only read them.
+            let refused = unsafe {
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+                    | libc::prctl(
+                        libc::PR_SET_SECCOMP,
+                        libc::SECCOMP_MODE_FILTER,
+                        &raw const program,
+                    )
+            };
+            match refused {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        #[expect(unsafe_code, reason = "there is no safe form of pre_exec")]
+        // SAFETY: prctl(2) is safe between fork and exec.
+        unsafe {
+            self.command.pre_exec(prepare)
+        };
+        self
+    }
+
     pub(crate) fn spawn(mut self) -> Running {
         let (ignored, blocked) = (self.ignored.clone(), self.blocked.clone());
         lead_session(&mut self.command, ignored, blocked, None);

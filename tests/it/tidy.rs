@@ -113,6 +113,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "stream",
         ],
     ),
+    ("chance", &["job", "os", "policy"]),
     (
         "audience",
         &["clock", "event", "job", "os", "report", "status"],
@@ -167,8 +168,9 @@ fn occurs_only_in(words: &[&str], allowed: &[&str]) {
 
 #[test]
 fn clocks_and_chance_come_in_at_the_edge() {
-    occurs_only_in(&["Instant::now", "thread::sleep", "Xoshiro"], &["lib"]);
-    occurs_only_in(&["entropy"], &["lib", "os"]);
+    occurs_only_in(&["Instant::now", "thread::sleep"], &["lib"]);
+    occurs_only_in(&["Xoshiro"], &["chance"]);
+    occurs_only_in(&["entropy"], &["chance", "os"]);
     // A server may name a time of day, a shared budget comes back with time, and a log is dated.
     occurs_only_in(&["SystemTime::now"], &["clock"]);
     occurs_only_in(&["SystemTime"], &["audience", "clock"]);
@@ -186,6 +188,7 @@ fn unsafe_code_is_in_one_room() {
         &[
             "main", // the entry
             "os/sys/mod",
+            "os/sys/entropy/elsewhere",
             "os/sys/origin",
             "os/sys/start/linux",
             "os/sys/start/linux/execute",

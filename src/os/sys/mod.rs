@@ -6,6 +6,7 @@
     reason = "the calls of these files have no safe form in std or rustix"
 )]
 
+mod entropy;
 mod handler;
 mod origin;
 mod start;
@@ -21,6 +22,7 @@ use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
 use crate::stream::Ends;
 
+pub(crate) use entropy::entropy;
 pub(super) use handler::{Original, RECORD, hear, hear_unless_ignored, obey_stops, stop, write_to};
 use origin::close_what_was_closed;
 pub(crate) use origin::take_over;
@@ -172,20 +174,6 @@ pub(crate) fn give_back_memory() {
     // SAFETY: it takes from nobody what is in use.
     unsafe {
         libc::malloc_trim(0);
-    }
-}
-
-/// Random bits of the system's.
-///
-/// # Errors
-/// When it has none to give.
-pub(crate) fn entropy<const WORDS: usize>() -> io::Result<[u64; WORDS]> {
-    let mut words = [0; WORDS];
-    let room = size_of_val(&words);
-    // SAFETY: all of the room is ours, and every pattern of bits is a number.
-    match unsafe { libc::getentropy(words.as_mut_ptr().cast(), room) } {
-        0 => Ok(words),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 
