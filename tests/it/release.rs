@@ -251,3 +251,71 @@ fn the_action_refuses_what_is_not_the_release() {
     let other = release("retry 0.0.0");
     refused(&other, VERSION, "this is retry 0.0.0");
 }
+
+/// What `tests/install` says as this user where there are these programs, all of them made up but
+/// for the shell, and what it has run.
+fn installing(user: &str, programs: &[&str]) -> (Output, String) {
+    let sandbox = Sandbox::new();
+    // Written by us, they could be busy in another test's child.
+    let mut script = format!(
+        "mkdir bin; made() {{ printf '#!/bin/sh\\n%s\\n' \"$2\" >bin/$1; }}; made id 'echo {user}'; "
+    );
+    for name in programs {
+        script += &format!("made {name} 'echo {name} \"$@\" >>\"$T/ran\"'; ");
+    }
+    script += "chmod +x bin/*";
+    sandbox.bash(&script).run().exits(0);
+    let output = run(Command::new("/bin/sh")
+        .arg(root().join("tests/install"))
+        .args([
+            "id:coreutils",
+            "no-such-program:its-package",
+            "/no/such.h:headers",
+        ])
+        .env("PATH", sandbox.path("bin"))
+        .env("T", sandbox.path(".")));
+    (output, sandbox.text("ran"))
+}
+
+#[test]
+fn who_cannot_install_what_tests_need_is_told_what_to_install() {
+    let (output, ran) = installing("1000", &["apt-get"]);
+    let said = text(&output.stderr);
+    assert_eq!(
+        (output.status.code(), said.as_str(), ran.as_str()),
+        (
+            Some(1),
+            "tests/install: these packages are missing: its-package headers; install them as root, then run this again:\n  apt-get install its-package headers\n",
+            ""
+        )
+    );
+    let (output, ran) = installing("0", &[]);
+    let said = text(&output.stderr);
+    assert_eq!(
+        (output.status.code(), said.as_str(), ran.as_str()),
+        (
+            Some(1),
+            "tests/install: these packages are missing: its-package headers; install them, then run this again\n",
+            ""
+        )
+    );
+}
+
+#[test]
+fn who_may_install_what_tests_need_gets_it_installed() {
+    for (user, programs, before) in [
+        ("0", &["apt-get"][..], ""),
+        ("1000", &["apt-get", "sudo"], "sudo "),
+    ] {
+        let (output, ran) = installing(user, programs);
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{output:?}"
+        );
+        let installs = "apt-get install -qq -y --no-install-recommends its-package headers";
+        assert_eq!(
+            ran,
+            format!("{before}apt-get update -qq\n{before}{installs}\n")
+        );
+    }
+}
