@@ -1,10 +1,11 @@
 //! The way of our own words to stderr and stdout: one write a line, and no error matters.
 
-use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use super::sys;
 
@@ -38,15 +39,36 @@ pub(crate) fn say(line: &str, in_haste: bool) {
     IS_READ.store(is_read, Ordering::Relaxed);
 }
 
-/// Writes what was asked for to stdout.
+/// Writes what was asked for to stdout, however slowly it is read: also where whoever gave it to us
+/// has made it one that does not block, which is theirs to change back and not ours.
 ///
 /// # Errors
 /// When not all of it could be written.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     if sys::output_was_closed()[0] {
-        return Err(rustix::io::Errno::BADF.into());
+        return Err(Errno::BADF.into());
     }
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()
+    let stdout = io::stdout();
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        match rustix::io::write(stdout.as_fd(), rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => rest = &rest[written..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => await_reader(stdout.as_fd())?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Waits until something can be written, or until it is certain that nothing can.
+fn await_reader(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let mut watched = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
+    match poll(&mut watched, None) {
+        // What cannot be waited for must not be asked again and again.
+        Ok(_) if watched[0].revents().contains(PollFlags::NVAL) => Err(Errno::AGAIN.into()),
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }

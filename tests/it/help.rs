@@ -1,8 +1,12 @@
 //! What the program says of itself.
 
+use std::fs::File;
+use std::io::Read as _;
+
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use snapbox::{assert_data_eq, file};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, let_pass};
 
 fn help(option: &str) -> String {
     let done = Sandbox::new().retry(option).run();
@@ -138,4 +142,64 @@ fn every_example_of_the_readme_is_a_call_that_is_understood() {
     for call in calls {
         is_understood(call);
     }
+}
+
+/// A pipe whose writing end does not block, and which holds as much as it can.
+fn full_pipe(sandbox: &Sandbox) -> (File, File, usize) {
+    sandbox.bash("rm -f pipe; mkfifo pipe").run().exits(0);
+    let open = |flags: OFlags| {
+        let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        File::from(open(sandbox.path("pipe"), flags, Mode::empty()).expect("a pipe"))
+    };
+    let (reader, writer) = (open(OFlags::RDONLY), open(OFlags::WRONLY));
+    fcntl_setfl(&reader, OFlags::empty()).expect("a pipe of ours");
+    let mut held = 0;
+    for size in [4096, 1] {
+        while let Ok(more) = rustix::io::write(&writer, &vec![b'.'; size]) {
+            held += more;
+        }
+    }
+    (reader, writer, held)
+}
+
+#[test]
+fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
+    let herd = "--plan --seed 7 --clients 9";
+    for asked in ["--help", "-h", "--version", "--plan --seed 7", herd] {
+        let sandbox = Sandbox::new();
+        let (mut reader, writer, held) = full_pipe(&sandbox);
+        let ours = writer.try_clone().expect("another");
+        let running = sandbox.retry(asked).stdout(writer).spawn();
+        // Long enough for it to find the pipe full.
+        let_pass("0.2");
+        let is_nonblocking = |fd| fcntl_getfl(fd).is_ok_and(|on| on.contains(OFlags::NONBLOCK));
+        assert!(is_nonblocking(&ours), "{asked}");
+        drop(ours);
+        let mut all = Vec::new();
+        // A little now, so that there is room for a part of it.
+        reader
+            .by_ref()
+            .take(100)
+            .read_to_end(&mut all)
+            .expect("text");
+        let_pass("0.1");
+        reader.read_to_end(&mut all).expect("text");
+        let done = running.wait();
+        done.exits(0);
+        assert_eq!(done.stderr, "", "{asked}");
+        assert!(
+            String::from_utf8_lossy(&all[held..]) == help(asked),
+            "{asked}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_a_pipe_that_does_not_block_ends_it_as_any_reader_does() {
+    let sandbox = Sandbox::new();
+    let (reader, writer, _) = full_pipe(&sandbox);
+    let running = sandbox.retry("--help").stdout(writer).spawn();
+    let_pass("0.1");
+    drop(reader);
+    running.wait().dies_of(libc::SIGPIPE);
 }
