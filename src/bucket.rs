@@ -7,13 +7,17 @@
 use std::time::Duration;
 
 use crate::numbers::whole_number;
-use crate::units::parse_duration;
+use crate::units::{duration, parse_duration};
 
 /// A token, in the thousandths that are kept.
 const TOKEN: u64 = 1000;
 
 /// What a success gives back.
 const REWARD: u64 = TOKEN / 10;
+
+/// By how much the clocks of those who share a bucket may differ, and step, without a refill giving
+/// back more than time has earned.
+const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 /// How many retries all may make together, and how they come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,29 +119,45 @@ impl Bucket {
         self.spent = self.spent.saturating_sub(REWARD);
     }
 
-    /// Gives back what time has earned. A clock that was set back gives nothing; what is less than a
-    /// thousandth is earned the next time.
+    /// Gives back what time has earned; what is less than a thousandth is earned the next time.
+    ///
+    /// Where `now` is behind what others have already been paid for, there is nothing to earn before
+    /// it has caught up: a clock that goes back and forth would earn the same time again and again.
     fn refill(&mut self, budget: &Budget, now: Duration) {
-        if self.spent == 0 {
-            // A full bucket earns nothing in advance.
-            self.refilled = now;
+        if now < self.refilled {
+            if self.was_set_right(budget, now) {
+                self.refilled = now;
+            }
+            return;
         }
-        let Some(refill) = budget.refill else {
+        let Some(refill) = budget.refill.filter(|_| self.spent > 0) else {
             // What is spent from here on is not paid with time from before.
-            self.refilled = self.refilled.max(now);
+            self.refilled = now;
             return;
         };
         let gone = now.saturating_sub(self.refilled);
         let rate = u128::from(refill.tokens) * u128::from(TOKEN);
         let earned = gone.as_nanos().saturating_mul(rate) / refill.period.as_nanos();
-        if now < self.refilled || earned >= u128::from(self.spent) {
+        if earned >= u128::from(self.spent) {
+            self.spent = 0;
             self.refilled = now;
         } else {
             // Only the time that these thousandths took, so that the rest of it still counts.
             let took = (earned * refill.period.as_nanos()).div_ceil(rate);
-            self.refilled += Duration::from_nanos(u64::try_from(took).unwrap_or(u64::MAX));
+            self.refilled = self.refilled.saturating_add(duration(took)).min(now);
+            self.spent -= u64::try_from(earned).unwrap_or(self.spent);
         }
-        self.spent -= u64::try_from(earned).map_or(self.spent, |earned| earned.min(self.spent));
+    }
+
+    /// Whether the clock was wrong before, so that it would be senseless to wait for it to catch up:
+    /// it is behind by more than clocks may differ, and by more than it takes to fill the whole
+    /// bucket.
+    fn was_set_right(&self, budget: &Budget, now: Duration) -> bool {
+        let behind = self.refilled.saturating_sub(now);
+        let whole = budget.refill.map_or(u128::MAX, |refill| {
+            refill.period.as_nanos() * u128::from(budget.tokens) / u128::from(refill.tokens)
+        });
+        behind > TOLERANCE && behind.as_nanos() > whole
     }
 }
 

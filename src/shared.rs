@@ -24,6 +24,10 @@ const MAGIC: &str = "retry budget, version 1\n";
 /// More than our text, and little enough for any file.
 const MOST_READ: u64 = 256;
 
+/// The latest time that the text can hold, in the year 2554. A clock that is further on stands still
+/// there: nothing may be earned up to a time that cannot be noted.
+const LATEST: Duration = Duration::from_nanos(u64::MAX);
+
 /// A budget and where its bucket is.
 pub(crate) struct Shared<'a> {
     path: &'a Path,
@@ -93,6 +97,7 @@ impl<'a> Shared<'a> {
         let mut text = Vec::new();
         file.take(MOST_READ).read_to_end(&mut text)?;
         let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = now.min(LATEST);
         let (mut bucket, rebuilt) = match Kept::of(&text) {
             Kept::Nothing => (Bucket::new(now), false),
             Kept::Bucket(bucket) => (bucket, false),
@@ -145,7 +150,9 @@ fn parsed(text: &[u8]) -> Option<Bucket> {
     let text = std::str::from_utf8(text).ok()?;
     let (spent, rest) = text.strip_prefix("spent ")?.split_once('\n')?;
     let refilled = rest.strip_prefix("refilled ")?.strip_suffix('\n')?;
-    let number = |text: &str| (text.len() == 20).then(|| text.parse().ok())?;
+    // Digits only: `parse` would take a sign, too.
+    let is_ours = |text: &str| text.len() == 20 && text.bytes().all(|c| c.is_ascii_digit());
+    let number = |text: &str| is_ours(text).then(|| text.parse().ok())?;
     Some(Bucket {
         spent: number(spent)?,
         refilled: Duration::from_nanos(number(refilled)?),

@@ -90,6 +90,73 @@ fn a_clock_that_is_set_back_gives_nothing() {
 }
 
 #[test]
+fn a_clock_that_goes_back_and_forth_earns_nothing_by_it() {
+    for skew in [1, 5, 30, 299] {
+        let (mut bucket, budget) = (Bucket::new(secs(1000)), budget(1, "1/10s"));
+        let granted = (0..40).filter(|run| {
+            let behind = if run % 2 == 0 { 0 } else { skew };
+            bucket.take(&budget, secs(1000 - behind))
+        });
+        assert_eq!(granted.count(), 1, "{skew}");
+    }
+}
+
+#[test]
+fn nothing_comes_back_until_a_clock_that_was_set_back_has_caught_up() {
+    // A whole refill takes 1000 seconds, and clocks may differ by 300.
+    let budget = budget(10, "1/100s");
+    for (set_back_to, then) in [(4990, 5000), (4701, 5000), (4100, 5000), (3999, 3999)] {
+        let mut bucket = Bucket::new(secs(0));
+        assert_eq!(takes(&mut bucket, &budget, secs(5000)), 10);
+        for now in set_back_to..then + 100 {
+            assert!(!bucket.take(&budget, secs(now)), "{set_back_to}: {now}");
+        }
+        assert!(bucket.take(&budget, secs(then + 100)), "{set_back_to}");
+    }
+    // One that is filled in a moment waits for those whose clock is within the five minutes.
+    let quick = self::budget(10, "1/1s");
+    for (set_back_to, then) in [(4700, 5000), (4699, 4699)] {
+        let mut bucket = Bucket::new(secs(0));
+        assert_eq!(takes(&mut bucket, &quick, secs(5000)), 10);
+        assert!(!bucket.take(&quick, secs(set_back_to)), "{set_back_to}");
+        assert!(!bucket.take(&quick, secs(then)), "{set_back_to}");
+        assert!(bucket.take(&quick, secs(then + 1)), "{set_back_to}");
+    }
+}
+
+#[test]
+fn a_full_bucket_does_not_forget_up_to_when_it_was_filled() {
+    for (filled, refill) in [(5000, "1/10s"), (5000, ""), (5299, "1/10s")] {
+        let mut bucket = Bucket::new(secs(filled));
+        assert!(bucket.take(&budget(1, refill), secs(5000)));
+        assert_eq!(bucket.refilled, secs(filled), "{refill}");
+        assert!(
+            !bucket.take(&budget(1, "1/10s"), secs(filled + 9)),
+            "{refill}"
+        );
+        assert!(
+            bucket.take(&budget(1, "1/10s"), secs(filled + 10)),
+            "{refill}"
+        );
+    }
+    // But for a clock that was far from right.
+    let mut bucket = Bucket::new(secs(5301));
+    assert!(bucket.take(&budget(1, "1/10s"), secs(5000)));
+    assert_eq!(bucket.refilled, secs(5000));
+}
+
+#[test]
+fn centuries_are_earned_once() {
+    let (mut bucket, budget) = (Bucket::new(secs(0)), budget(2, "1/1000000w"));
+    assert_eq!(takes(&mut bucket, &budget, secs(0)), 2);
+    let later = secs(900_000 * 604_800);
+    assert!(!bucket.take(&budget, later));
+    assert!(!bucket.take(&budget, later));
+    assert!(bucket.take(&budget, secs(1_000_000 * 604_800)));
+    assert!(!bucket.take(&budget, secs(1_000_000 * 604_800)));
+}
+
+#[test]
 fn runs_with_different_budgets_agree_on_what_is_spent() {
     let mut bucket = Bucket::default();
     assert_eq!(takes(&mut bucket, &budget(3, ""), secs(0)), 3);
@@ -133,6 +200,35 @@ enum Deed {
 }
 
 proptest! {
+    #[test]
+    fn clocks_within_five_minutes_of_each_other_earn_their_difference_once_at_most(
+        tokens in 0..20_u32,
+        rate in 1..20_u32,
+        period_ms in 1..1_000_000_u64,
+        // What passes before each deed, by how much the clock that is asked is ahead, and whether
+        // its owner has a refill.
+        deeds in prop::collection::vec(
+            (prop_oneof![Just(0), 0..1000_u64, 0..1_000_000_u64], 0..=300_000_u64, prop::bool::weighted(0.9)),
+            1..300,
+        ),
+    ) {
+        let refill = Refill { tokens: rate, period: Duration::from_millis(period_ms) };
+        let start = secs(1_000_000);
+        let (mut elapsed, mut granted) = (Duration::ZERO, 0_u64);
+        let mut bucket = Bucket::new(start + Duration::from_millis(deeds[0].1));
+        let mut steps = (Duration::MAX, Duration::ZERO);
+        for (passes, ahead, refills) in deeds {
+            let ahead = Duration::from_millis(ahead);
+            steps = (steps.0.min(ahead), steps.1.max(ahead));
+            elapsed += Duration::from_millis(passes);
+            let budget = Budget { tokens, refill: refills.then_some(refill) };
+            granted += u64::from(bucket.take(&budget, start + elapsed + ahead));
+        }
+        let earns = elapsed + (steps.1 - steps.0);
+        let most = u128::from(tokens) + earns.as_nanos() * u128::from(rate) / refill.period.as_nanos();
+        prop_assert!(u128::from(granted) <= most, "{granted} of {most}");
+    }
+
     #[test]
     fn a_bucket_is_never_emptier_than_empty_nor_fuller_than_full(
         tokens in 0..50_u32,

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::support::{AT_ONCE, FAST, Sandbox, let_pass, rounds};
+use crate::support::{AT_ONCE, FAST, Sandbox, can_be_tried, let_pass, rounds};
 
 #[test]
 fn first_attempts_cost_nothing() {
@@ -55,6 +55,98 @@ fn time_gives_back() {
         retry -q --base 1100ms --jitter none -a 2 -- false
         retry -q $FAST -a 9 $B -- sh -c 'echo x; exit 1'";
     Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+}
+
+/// What is kept under this name, in the lines of a budget's file.
+#[cfg(target_os = "linux")]
+fn kept(text: &str, name: &str) -> u64 {
+    let value = text.lines().find_map(|line| line.strip_prefix(name));
+    value
+        .and_then(|value| value.trim().parse().ok())
+        .expect(text)
+}
+
+/// Whether there is a faketime that reaches the program, as it does not where that is static.
+#[cfg(target_os = "linux")]
+fn clocks_can_be_set() -> bool {
+    let sandbox = Sandbox::new();
+    let script = "retry --shared here -- true
+        faketime -f +1000d retry --shared there -- true";
+    let reaches = sandbox.bash(script).run().status.success()
+        && kept(&sandbox.text("there"), "refilled") > kept(&sandbox.text("here"), "refilled");
+    can_be_tried(reaches, "faketime, and a program that is not static")
+}
+
+/// Takes what it can of a budget of one with this refill, once by each of these clocks. Tells how
+/// many retries that were.
+#[cfg(target_os = "linux")]
+fn granted(sandbox: &Sandbox, refill: &str, clocks: &[&str]) -> usize {
+    let clocks = clocks.join(" ");
+    let script = format!(
+        "for clock in {clocks}; do
+            faketime -f $clock retry -q --base 0 -a 3 --shared bud --budget 1 \\
+                --budget-refill {refill} -- sh -c 'echo x; exit 1' | tail -n +2
+        done"
+    );
+    let done = sandbox.bash(&script).run();
+    assert_eq!(done.stderr, "", "{done:?}");
+    done.stdout.lines().count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_clock_that_goes_back_and_forth_mints_no_retries() {
+    if !clocks_can_be_set() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let start = Instant::now();
+    let granted = granted(&sandbox, "1/10s", &["+0s", "-30s"].repeat(20));
+    let took = start.elapsed();
+    // One that there is, what the time earns, and the difference of the clocks once.
+    let most = 1 + (took.as_secs() + 30) / 10;
+    assert!(
+        (1..=most).contains(&(granted as u64)),
+        "{granted} in {took:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_clock_that_was_set_right_does_not_stop_the_refill_for_ever() {
+    if !clocks_can_be_set() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    // A day ahead, then right, then two hours on.
+    let each = ["+1d", "+0s", "+2h"].map(|clock| granted(&sandbox, "1/1h", &[clock]));
+    assert_eq!(each, [1, 0, 1]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_clock_past_the_year_2554_does_not_make_a_budget_bound_nothing() {
+    if !clocks_can_be_set() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let granted = |clock| granted(&sandbox, "1/1h", &[clock; 3]);
+    assert_eq!(granted("+600y"), 1);
+    // Nor does what it has left behind, once the clock is right.
+    assert_eq!(granted("+0s"), 0);
+    assert_eq!(granted("+2h"), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_the_first_release_is_read() {
+    let sandbox = Sandbox::new();
+    let text =
+        "retry budget, version 1\nspent 00000000000000001900\nrefilled 01700000000000000000\n";
+    fs::write(sandbox.path("bud"), text).expect("a file");
+    let done = sandbox.retry(&format!("{FAST} -a 9 --shared bud --budget 3 -- false"));
+    assert_eq!(done.run().failures(), 2);
+    assert_eq!(kept(&sandbox.text("bud"), "spent"), 2900);
 }
 
 #[test]
@@ -161,6 +253,9 @@ fn a_damaged_file_of_ours_begins_anew() {
         "retry budget, version 1\n",
         "retry budget, version 1\nspent 7\nrefilled",
         "retry budget, version 1\nspent 99999999999999999999\nrefilled 00000000000000000000\nmore\n",
+        "retry budget, version 1\nspent +0000000000000000001\nrefilled 00000000000000000000\n",
+        "retry budget, version 1\nspent 00000000000000000001\nrefilled +0000000000000000000\n",
+        "retry budget, version 1\nspent 00000000000000000001\nrefilled 99999999999999999999\n",
     ] {
         fs::write(sandbox.path("bud"), torn).expect("a file");
         let done = sandbox

@@ -595,6 +595,19 @@ pub(crate) fn end(pid: i32) {
     let _ = kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL);
 }
 
+/// Whether a test that needs something may go on. Where it may not, that is said aloud, and in CI
+/// it is a failure: what was not tried must not look as if it had passed.
+pub(crate) fn can_be_tried(is_there: bool, needed: &str) -> bool {
+    if is_there {
+        return true;
+    }
+    assert!(std::env::var_os("CI").is_none(), "this test needs {needed}");
+    let name = thread::current().name().unwrap_or_default().to_owned();
+    let said = format!("NOT TRIED: {name} needs {needed}\n");
+    let _ = rustix::io::write(rustix::stdio::stderr(), said.as_bytes());
+    false
+}
+
 /// Lets real time pass, as only a child of its own may.
 pub(crate) fn let_pass(seconds: &str) {
     assert!(

@@ -30,8 +30,8 @@ options! {
 
         /// Retries that come back with time, like 1/10s
         ///
-        /// Evenly, by the clock on the wall, until the budget is full. Without it only successes give
-        /// back.
+        /// Evenly, by the clock on the wall, until the budget is full. Clocks may differ by up to five
+        /// minutes. Without it only successes give back.
         #[arg(long, value_name = "N/DUR", value_parser = Refill::parse, allow_hyphen_values = true)]
         pub(in crate::cli) budget_refill: Option<Refill>,
     }
