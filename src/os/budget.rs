@@ -18,8 +18,9 @@ const NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 impl Machine<'_> {
-    /// Does it as soon as nobody else has the lock. What cannot be done is said once, and retries go
-    /// on: a budget is there to spare others, not to fail a run.
+    /// Does it as soon as nobody else has the lock. That a token cannot be taken is said once, and
+    /// retries go on: a budget is there to spare others, not to fail a run. A success that cannot
+    /// give back has nothing to warn of, because there is no retry to come.
     pub(super) fn settle_with_others(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token> {
         let patience_ends = [self.now() + PATIENCE].into_iter().chain(self.deadline);
         let patience_ends = patience_ends.min().unwrap_or_default();
@@ -53,7 +54,9 @@ impl Machine<'_> {
                 Done::Unusable(reason) => reason,
             };
             self.shared = None;
-            emit(&Event::BudgetUnusable(reason));
+            if deed == Deed::Take {
+                emit(&Event::BudgetUnusable(reason));
+            }
             return Ok(Token::Granted);
         }
     }

@@ -302,3 +302,31 @@ fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
     holder.close_stdin();
     holder.wait();
 }
+
+#[test]
+fn a_success_that_cannot_give_back_says_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.bash("retry --shared bud -- true").run().exits(0);
+    let mut holder = sandbox
+        .bash("exec 9<>bud; flock 9; echo held; read -r line")
+        .stdin(std::process::Stdio::piped())
+        .spawn();
+    holder.await_stdout("held");
+    // The deadline comes first, or the second after which nobody waits for the lock any more.
+    for deadline in ["--deadline 500ms", ""] {
+        let options = format!("{deadline} --shared bud --log log -- true");
+        let done = sandbox.retry(&options).run();
+        done.exits(0).says(&[]).took_less_than(AT_ONCE);
+    }
+    holder.close_stdin();
+    holder.wait();
+    fs::write(sandbox.path("foreign"), "precious").expect("a file");
+    let done = sandbox.retry("--shared foreign --log log -- true").run();
+    done.exits(0).says(&[]);
+    assert!(!sandbox.text("log").contains("warning"));
+    // What it needs for a retry, it still says.
+    let done = sandbox
+        .retry(&format!("{FAST} -a 3 --shared foreign -- failn 1 1"))
+        .run();
+    assert_eq!(done.stderr.matches("--shared").count(), 1, "{done:?}");
+}
