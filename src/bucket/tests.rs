@@ -224,7 +224,7 @@ proptest! {
             let budget = Budget { tokens, refill: refills.then_some(refill) };
             granted += u64::from(bucket.take(&budget, start + elapsed + ahead));
         }
-        let earns = elapsed + (steps.1 - steps.0);
+        let earns = elapsed + steps.1.saturating_sub(steps.0);
         let most = u128::from(tokens) + earns.as_nanos() * u128::from(rate) / refill.period.as_nanos();
         prop_assert!(u128::from(granted) <= most, "{granted} of {most}");
     }
