@@ -10,6 +10,7 @@ mod chart;
 mod contention;
 mod herd;
 mod json;
+mod means;
 mod path;
 mod rows;
 mod tail;
@@ -24,7 +25,7 @@ use crate::policy::Policy;
 use crate::units::nanos;
 use bounds::{LastAttempts, attempts, cap_takes_over, last_retry};
 use herd::Herd;
-use path::{LONGEST, MEAN, Path, SHORTEST, rehearsed, walk};
+use path::{LONGEST, Path, SHORTEST, rehearsed, walk};
 use rows::{Row, Table};
 
 /// How many retries have a row of their own, and how many delays a sample shows.
@@ -94,7 +95,8 @@ impl Plan {
             deadline: None,
             ..rehearsed(policy, u64::MAX)
         };
-        let [best, mean, worst] = [SHORTEST, MEAN, LONGEST].map(|u| Path::new(&free, retries, u));
+        let [best, worst] = [SHORTEST, LONGEST].map(|u| Path::new(&free, retries, u));
+        let mean = Path::mean(&free, retries);
         let timeout = policy.timeout.map(nanos);
         let with_timeouts = |attempts: u64, retries: u64| {
             let attempts = u128::from(attempts).saturating_mul(timeout.unwrap_or(0));

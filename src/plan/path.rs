@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::means;
 use super::tail::{Tail, is_settled};
-use crate::backoff::Window;
+use crate::backoff::{Backoff, Window};
 use crate::engine;
 use crate::event::Event;
 use crate::numbers::Attempts;
@@ -17,7 +18,7 @@ use crate::units::nanos;
 pub(super) const LONGEST: f64 = 2.0;
 
 /// A draw that gives the mean delay of a range.
-pub(super) const MEAN: f64 = 0.5;
+const MEAN: f64 = 0.5;
 
 /// A draw that gives the shortest delay of a range.
 pub(super) const SHORTEST: f64 = 0.0;
@@ -94,7 +95,7 @@ pub(super) fn walk(
     let _ = engine::run(policy, &mut world, draw, &mut emit);
 }
 
-/// A run in which every draw is the same.
+/// A run in which every draw is the same, or every delay the mean.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     legs: Vec<Leg>,
@@ -106,18 +107,38 @@ pub(super) struct Path {
 impl Path {
     /// Walks until the delays stay the same. No number of retries means no limit.
     pub(super) fn new(policy: &Policy, retries: Option<u64>, u: f64) -> Self {
+        Self::walked(retries, &policy.backoff, u, |most| legs(policy, most, u))
+    }
+
+    /// The path on which each delay is the mean of those that there may be. Where a range depends on
+    /// the draws before it, that is not what a draw in the middle of each range would give.
+    pub(super) fn mean(policy: &Policy, retries: Option<u64>) -> Self {
+        Self::walked(retries, &policy.backoff, MEAN, |most| {
+            let mut legs = legs(policy, most, MEAN);
+            means::set(&policy.backoff, &mut legs);
+            legs
+        })
+    }
+
+    fn walked(
+        retries: Option<u64>,
+        backoff: &Backoff,
+        u: f64,
+        legs: impl Fn(u64) -> Vec<Leg>,
+    ) -> Self {
         let wanted = retries.unwrap_or(u64::MAX);
-        let mut legs = legs(policy, wanted.min(USUALLY_ENOUGH), u);
-        if wanted > USUALLY_ENOUGH && !is_settled(&policy.backoff, &legs) {
-            legs = self::legs(policy, wanted.min(MOST_WALKED), u);
+        let mut walked = legs(wanted.min(USUALLY_ENOUGH));
+        if wanted > USUALLY_ENOUGH && !is_settled(backoff, &walked) {
+            walked = legs(wanted.min(MOST_WALKED));
         }
+        let legs = walked;
         let totals = legs.iter().scan(0_u128, |total, leg| {
             *total += nanos(leg.delay);
             Some(*total)
         });
         Self {
             totals: totals.collect(),
-            after: Tail::new(&policy.backoff, &legs, u),
+            after: Tail::new(backoff, &legs, u),
             legs,
         }
     }

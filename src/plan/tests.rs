@@ -147,12 +147,12 @@ exponential backoff: base 100ms, factor 2, cap 2.00s, decorrelated jitter
 retry  ceiling   from     to    mean  worst total
     1    100ms  100ms  300ms  ≈200ms        300ms
     2    200ms  100ms  900ms  ≈350ms        1.20s
-    3    400ms  100ms  2.00s  ≈575ms        3.20s  cap
-    4    800ms  100ms  2.00s  ≈913ms        5.20s
-    5    1.60s  100ms  2.00s  ≈1.05s        7.20s
-    6    2.00s  100ms  2.00s  ≈1.05s        9.20s
+    3    400ms  100ms  2.00s  ≈568ms        3.20s  cap
+    4    800ms  100ms  2.00s  ≈721ms        5.20s
+    5    1.60s  100ms  2.00s  ≈788ms        7.20s
+    6    2.00s  100ms  2.00s  ≈817ms        9.20s
 
-total: ≈4.14s expected, 9.20s at worst
+total: ≈3.44s expected, 9.20s at worst
 the cap of 2.00s takes over at retry 3
 decorrelated delays follow each other, not the ceiling; ranges are the widest
 sample with --seed 7: 111ms, 140ms, 330ms, 480ms, 1.39s, 985ms
@@ -744,6 +744,78 @@ prop_compose! {
     ) -> Policy {
         let reserve = deadline.unwrap_or(Duration::ZERO) / 100 * reserve;
         Policy { backoff, attempts, deadline, reserve, timeout, ..asked("").0.policy }
+    }
+}
+
+#[test]
+fn the_means_of_decorrelated_delays_are_those_of_many_samples() {
+    const SAMPLES: u32 = 5_000;
+    for flags in [
+        "-a 8",
+        "-a 20",
+        "-a 15 --base 5ms --cap 2s",
+        "-a 21 --base 100ms --cap 60s",
+        "-a 9 --base 1s --cap 1100ms",
+        "-a 12 --base 100ms --cap 3s",
+        "-a 21 --cap 10s",
+    ] {
+        let (job, _) = asked(&format!("{flags} --jitter decorrelated"));
+        let plan = plan(&job.policy);
+        let mut sums = vec![0; plan.rows.len()];
+        for client in 0..SAMPLES {
+            let delays = run(&job.policy, u64::MAX, &mut crate::draws(3, client));
+            for (sum, delay) in sums.iter_mut().zip(delays) {
+                *sum += nanos(delay);
+            }
+        }
+        for (row, sum) in plan.rows.iter().zip(&sums) {
+            let sampled = sum / u128::from(SAMPLES);
+            let off = sampled.abs_diff(nanos(row.mean));
+            // Four standard errors or more.
+            assert!(off <= sampled / 20, "{flags} {row:?}: {sampled}");
+        }
+        let all: u128 = sums.iter().sum::<u128>() / u128::from(SAMPLES);
+        let rows: u128 = plan.rows.iter().map(|row| nanos(row.mean)).sum();
+        assert!(rows.abs_diff(all) <= all / 100, "{flags}: {rows} {all}");
+    }
+}
+
+#[test]
+fn means_are_exact_until_the_cap_cuts_a_range() {
+    let (job, _) = asked("-a 8 --base 1s --cap 1d --jitter decorrelated");
+    let means: Vec<u128> = plan(&job.policy)
+        .rows
+        .iter()
+        .map(|row| nanos(row.mean))
+        .collect();
+    let second = 1_000_000_000_u128;
+    let expected = (1..8).scan(second, |mean, _| {
+        *mean = second / 2 + *mean * 3 / 2;
+        Some(*mean)
+    });
+    for (mean, expected) in means.iter().zip(expected) {
+        assert!(mean.abs_diff(expected) <= 1000, "{means:?}");
+    }
+}
+
+#[test]
+fn means_settle_and_go_on_so() {
+    for flags in [
+        "--base 1ns --cap 1000000w",
+        "--base 1s",
+        "--base 1s --cap 1001ms",
+    ] {
+        let (job, _) = asked(&format!("{flags} -a 1000000000 --jitter decorrelated"));
+        let plan = plan(&job.policy);
+        let rest = plan.rest.expect("a row");
+        let (expected, many) = (plan.expected.expect("a bound"), 1_000_000_000);
+        let each = expected / many;
+        assert!(
+            each.abs_diff(nanos(rest.mean)) <= each / 1000,
+            "{flags}: {rest:?}"
+        );
+        let cap = nanos(job.policy.backoff.cap);
+        assert!((cap / 10..cap).contains(&each), "{flags}: {each}");
     }
 }
 
