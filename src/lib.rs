@@ -10,6 +10,7 @@
 //! units    durations as users write and read them
 //! signal   signals by name and number
 //! plain    foreign text made safe to print
+//! control_sequences  what a terminal obeys instead of showing
 //! backoff  how long: a ceiling, then jitter from a given u in [0, 1)
 //! status   how an attempt ended; the one table from an ending to an exit status
 //! lists    sets of endings, and the LIST that names one
@@ -52,6 +53,7 @@ mod bucket;
 mod chance;
 mod cli;
 mod clock;
+mod control_sequences;
 mod engine;
 mod event;
 mod job;

@@ -96,6 +96,16 @@ fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
+/// A text with control sequences at these places, taken modulo what is left.
+fn painted(text: &[u8], places: &[usize]) -> Vec<u8> {
+    let sequences = ["\x1b[1;31m", "\x1b]0;a b\x07", "\x1b[K", "\x1b]8;;ab\x1b\\"];
+    let pieces = cut(text, places).into_iter();
+    let painted = pieces.zip(sequences.iter().cycle());
+    painted
+        .flat_map(|(piece, sequence)| [piece, sequence.as_bytes()].concat())
+        .collect()
+}
+
 #[test]
 fn a_pattern_is_found_in_any_line() {
     matches("reset", &[b"one\nConnection reset by peer\nthree\n"], true);
@@ -164,6 +174,46 @@ fn bytes_of_any_kind_are_no_hindrance() {
     matches(r"\B", &[b"a\n\xa9\n"], false);
     matches("^für$", &["f\u{fc}r\n".as_bytes()], true);
     matches("^f.r$", &[b"f\xc3", b"\xbcr\n"], true);
+}
+
+#[test]
+fn control_sequences_are_passed_over() {
+    let coloured = b"\x1b[31merror\x1b[0m: \x1b]8;;http://x/\x1b\\404\x1b]8;;\x07\r\nnext";
+    for pattern in ["^error: 404$", r"\Aerror", r"404\z", "(?-m)^error: 404$"] {
+        matches(pattern, &[coloured], true);
+        for at in 0..coloured.len() {
+            matches(pattern, &[&coloured[..at], &coloured[at..]], true);
+        }
+        let bytes: Vec<&[u8]> = coloured.chunks(1).collect();
+        matches(pattern, &bytes, true);
+    }
+    for pattern in ["x1b", r"\x1b", "31m", "http", "^next$.", "^$"] {
+        matches(pattern, &[coloured], false);
+    }
+    matches("^$", &[b"\x1b[0m"], false);
+    matches("^$", &[b"\x1b[0m\n"], true);
+    matches("^$", &[b"a\r\x1b[K\nb"], false);
+}
+
+#[test]
+fn an_unfinished_control_sequence_ends_with_its_line() {
+    for end in [&b"\n"[..], b"\r", b"\r\n"] {
+        let text = [
+            b"one\x1b]0;title",
+            end,
+            b"two\x1b[3",
+            end,
+            b"three\x1b",
+            end,
+        ]
+        .concat();
+        for pattern in ["^one$", "^two$", r"^three\x1b$"] {
+            matches(pattern, &[&text], true);
+        }
+        matches("title|3", &[&text], false);
+    }
+    matches(r"^\x1b$", &[b"\x1b"], true);
+    matches("^one$", &[b"one\x1b]0;tit", b"le"], true);
 }
 
 #[test]
@@ -529,6 +579,8 @@ proptest! {
         let regexes: Vec<_> = members.iter().map(|(_, regex)| regex).collect();
         let expected = plainly(&regexes, &text);
         prop_assert_eq!(first(&patterns, cut(&text, &cuts)), expected, "{:?}", regexes);
+        let painted = painted(&text, &cuts);
+        prop_assert_eq!(first(&patterns, cut(&painted, &cuts)), expected, "{:?}", regexes);
     }
 }
 
@@ -570,6 +622,8 @@ proptest! {
         }
         let regex = Regex::new(expression).expect(expression);
         let found = first(&retry_if(&[expression]), cut(&text, &cuts));
+        prop_assert_eq!(found, plainly(&[&regex], &text));
+        let found = first(&retry_if(&[expression]), cut(&painted(&text, &cuts), &cuts));
         prop_assert_eq!(found, plainly(&[&regex], &text));
     }
 }

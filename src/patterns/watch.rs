@@ -4,6 +4,7 @@ use std::iter;
 use std::ops::Range;
 
 use super::{Matched, Pattern, Patterns, Stream};
+use crate::control_sequences::ControlSequences;
 
 /// How much of a long line one window shares with the next. A match that is not quite as long lies
 /// in one of them as a whole; a longer one may be missed.
@@ -51,6 +52,8 @@ pub(crate) struct Watch {
     patterns: Patterns,
     /// Where it is looked for here.
     stream: Stream,
+    /// What is not looked at.
+    sequences: ControlSequences,
     /// The line whose end has not come yet: all of it, or the last of a long one.
     pub(super) line: Vec<u8>,
     /// How much of that is there only to be looked back at.
@@ -65,6 +68,7 @@ impl Watch {
         Self {
             patterns: patterns.clone(),
             stream,
+            sequences: ControlSequences::default(),
             line: Vec::new(),
             behind: 0,
             after_cr: false,
@@ -73,7 +77,15 @@ impl Watch {
 
     /// Looks at what comes next.
     pub(crate) fn feed(&mut self, bytes: &[u8], matched: &mut Matched) {
-        if self.patterns.sought(self.stream, matched).next().is_none() || bytes.is_empty() {
+        if self.patterns.sought(self.stream, matched).next().is_some() {
+            let plain = self.sequences.without(bytes);
+            self.look_at(&plain, matched);
+        }
+    }
+
+    /// Looks at text that comes next.
+    fn look_at(&mut self, bytes: &[u8], matched: &mut Matched) {
+        if bytes.is_empty() {
             return;
         }
         let mut rest = bytes;
@@ -99,6 +111,7 @@ impl Watch {
 
     /// Looks at the last line, which may lack its end.
     pub(crate) fn finish(mut self, matched: &mut Matched) {
+        self.look_at(self.sequences.rest(), matched);
         if !self.line.is_empty() {
             self.end_line(matched);
         }

@@ -179,3 +179,34 @@ fn a_pattern_that_is_none_is_an_error_and_nothing_is_run() {
         }
     }
 }
+
+/// A script that prints this, as printf has it, and fails, is stopped by the pattern, and what it
+/// has printed is passed on untouched.
+#[track_caller]
+fn is_stopped(pattern: &str, printed: &str, passed_on: &str) {
+    let script = format!("printf '{printed}'; exit 1");
+    let done = decides(&["--stop-if", pattern], &script, 1, 1);
+    done.stdout_is(passed_on);
+}
+
+#[test]
+fn colours_are_no_part_of_what_is_matched_and_are_passed_on() {
+    let (printed, passed_on) = (
+        r"\033[31merror\033[0m: 404\n",
+        "\x1b[31merror\x1b[0m: 404\n",
+    );
+    is_stopped("error: 404", printed, passed_on);
+    is_stopped("^error: 404$", printed, passed_on);
+    is_stopped("stdout:^error", printed, passed_on);
+    // A link, ended in either way, and a title that is not ended.
+    is_stopped(
+        "^see here$",
+        r"see \033]8;;http://x/\033\134here\033]8;;\007\n",
+        "see \x1b]8;;http://x/\x1b\\here\x1b]8;;\x07\n",
+    );
+    is_stopped("^end$", r"\033]0;build\nend\n", "\x1b]0;build\nend\n");
+    // Written bit by bit.
+    let script = "for part in er '\\033' '[3' '1' 'mror' '\\033[' '0m: ' 404; do
+            printf \"$part\"; sleep 0.01; done; exit 1";
+    decides(&["--stop-if", "^error: 404$"], script, 1, 1).stdout_is("er\x1b[31mror\x1b[0m: 404");
+}

@@ -54,8 +54,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("numbers", &[]),
     ("units", &["numbers"]),
     ("backoff", &["numbers", "units"]),
-    ("patterns", &[]),
-    ("retry_after", &["numbers", "units"]),
+    ("control_sequences", &[]),
+    ("patterns", &["control_sequences"]),
+    ("retry_after", &["control_sequences", "numbers", "units"]),
     ("status", &["patterns", "signal"]),
     ("lists", &["signal", "status"]),
     (
