@@ -134,21 +134,18 @@ impl Backoff {
         }
     }
 
-    /// The delay for a server that asks to wait for `floor`: never less, and as random on top as
-    /// our own would be, at least, because others were told the same.
-    pub(crate) fn at_least(&self, floor: Duration, window: &Window, u: f64) -> Duration {
+    /// The range of the delay for a server that asks to wait for `floor`: never less, and as random
+    /// on top as our own would be, at least, because others were told the same.
+    pub(crate) fn at_least(&self, floor: Duration, window: &Window) -> Window {
         let spread = match self.jitter {
             Jitter::None => Duration::ZERO,
             _ => (floor / 10).min(LONGEST_SPREAD),
         };
-        let fixed = window.fixed.max(floor);
-        let width = window.width.max(spread);
         Window {
             ceiling: window.ceiling,
-            fixed,
-            width,
+            fixed: window.fixed.max(floor),
+            width: window.width.max(spread),
         }
-        .at(u)
     }
 
     /// Goes on to the next retry, after a local delay of `slept`. Constant time and space for any
@@ -166,6 +163,16 @@ impl Backoff {
 }
 
 impl Window {
+    /// The same, of which no delay is longer than `most`, where the part that is always slept is
+    /// not. As at the cap the range is cut, not the draw, so that no crowd gathers at its end.
+    pub(crate) fn within(self, most: Duration) -> Self {
+        let left = most.checked_sub(self.fixed);
+        Self {
+            width: left.map_or(self.width, |left| left.min(self.width)),
+            ..self
+        }
+    }
+
     /// The delay for a uniform `u` in [0, 1): fixed + u · width, in whole nanoseconds.
     pub(crate) fn at(&self, u: f64) -> Duration {
         let width = nanos(self.width);

@@ -109,7 +109,11 @@ impl Policy {
         let window = self.backoff.window(history.progress);
         let local = window.at(u);
         let asked = ending.server_wait;
-        let delay = asked.map_or(local, |wait| self.backoff.at_least(wait, &window, u));
+        let delay = asked.map_or(local, |wait| {
+            let window = self.backoff.at_least(wait, &window);
+            let most = self.longest_that_fits(now);
+            most.map_or(window, |most| window.within(most)).at(u)
+        });
         let server_wait = asked.filter(|_| delay > local);
         if !self.fits(now, delay) {
             return Decision::Stop(Reason::Deadline { delay, server_wait });
@@ -191,7 +195,18 @@ impl Policy {
             return true;
         };
         let left = deadline.saturating_sub(now).saturating_sub(delay);
-        !left.is_zero() && left >= self.reserve
+        left >= self.least_left()
+    }
+
+    /// The longest delay for which that is so, if there are such and not all are.
+    fn longest_that_fits(&self, now: Duration) -> Option<Duration> {
+        let left = self.deadline?.checked_sub(now)?;
+        left.checked_sub(self.least_left())
+    }
+
+    /// With how much left of the deadline an attempt may start.
+    fn least_left(&self) -> Duration {
+        self.reserve.max(Duration::from_nanos(1))
     }
 }
 

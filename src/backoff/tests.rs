@@ -370,11 +370,26 @@ proptest! {
     ) {
         let backoff = Backoff { base, cap, curve, jitter };
         let window = backoff.window(backoff.start());
-        let delay = backoff.at_least(floor, &window, u);
+        let delay = backoff.at_least(floor, &window).at(u);
         prop_assert!(delay >= floor && delay >= window.fixed);
         let spread = if jitter == Jitter::None { Duration::ZERO } else { (floor / 10).min(Duration::from_secs(10)) };
         let most = floor.max(window.fixed).saturating_add(spread.max(window.width));
         prop_assert!(delay <= most);
+    }
+
+    #[test]
+    fn a_range_that_is_cut_begins_where_it_did_and_ends_in_time(
+        fixed in any_duration(), width in any_duration(), most in any_duration(), u in 0.0..1.0,
+    ) {
+        let whole = Window { ceiling: fixed, fixed, width };
+        let cut = whole.within(most);
+        prop_assert_eq!(cut.fixed, fixed);
+        if most.checked_sub(fixed).is_none_or(|left| width <= left) {
+            prop_assert_eq!(cut, whole);
+        } else {
+            prop_assert!(cut.at(u) >= fixed && cut.at(u) <= most);
+            prop_assert_eq!(cut.fixed.saturating_add(cut.width), most);
+        }
     }
 
     #[test]
@@ -490,7 +505,8 @@ fn clients_that_were_told_the_same_wait_spread_over_a_tenth_of_it_and_ten_second
         );
         let window = backoff.window(backoff.start());
         backoff
-            .at_least(Duration::from_secs(floor_s), &window, u)
+            .at_least(Duration::from_secs(floor_s), &window)
+            .at(u)
             .as_secs_f64()
     };
     let near = |delay: f64, expected: f64| {

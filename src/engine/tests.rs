@@ -776,6 +776,91 @@ fn without_jitter_the_delay_is_the_longer_of_ours_and_the_servers() {
 }
 
 #[test]
+fn where_the_servers_wait_fits_in_the_deadline_the_random_part_is_cut_at_what_is_left() {
+    let first = |flags: &str, secs| {
+        let asked = vec![exits(22).asked(Duration::from_secs(secs))];
+        let flags = format!("-a 2 --retry-after output {flags}");
+        let lines = transcript(&flags, Rehearsal::new(asked));
+        let line = lines.lines().nth(1).expect("a failure").to_owned();
+        line.split_once("; ").expect("what comes next").1.to_owned()
+    };
+    let asked = " (the server asks for 10.0s)";
+    // Of each range the middle is drawn, and the attempt takes 100 ms.
+    for (flags, delay) in [
+        // 10 s and a second.
+        ("--base 1s", "10.5s"),
+        ("--base 1s --deadline 12s", "10.5s"),
+        ("--base 1s --deadline 11.1s", "10.5s"),
+        // Of which there are 800 ms, 400 ms, 4 ms.
+        ("--base 1s --deadline 10.9s", "10.4s"),
+        ("--base 1s --deadline 10.9s --reserve 400ms", "10.2s"),
+        ("--base 1s --deadline 20.104s --reserve 10s", "10.0s"),
+        // 10 s and twenty, of which there are two.
+        ("--base 20s --deadline 12.1s", "11.0s"),
+        ("--base 1s --jitter none --deadline 10.101s", "10.0s"),
+    ] {
+        assert_eq!(
+            first(flags, 10),
+            format!("next in {delay}{asked}"),
+            "{flags}"
+        );
+    }
+    // A fixed part that is longer than the server's wait is not cut.
+    assert_eq!(
+        first("--base 22s --jitter equal --deadline 12.1s", 10),
+        "next in 11.5s"
+    );
+    for flags in [
+        "--base 1s --deadline 10.1s",
+        "--base 1s --deadline 10.9s --reserve 801ms",
+        "--base 24s --jitter equal --deadline 12.1s",
+        "--base 1s --jitter none --deadline 10.1s",
+    ] {
+        let line = first(flags, 10);
+        assert!(line.contains("in the deadline of"), "{flags}: {line}");
+    }
+    // A delay of our own is drawn anew by nobody: it fits or it does not.
+    let own = transcript(
+        "-a 2 --base 40s --cap 40s --deadline 12s",
+        Rehearsal::new(vec![exits(22)]),
+    );
+    assert!(
+        own.contains("does not fit in the deadline of 12.0s"),
+        "{own}"
+    );
+    let more = first("--base 1s --deadline 400s --retry-after-max 5m", 301);
+    assert!(more.contains("more than --retry-after-max 5m 0s"), "{more}");
+}
+
+#[test]
+fn each_retry_takes_one_draw_whatever_the_server_says() {
+    let delays = |asked: &[Option<u64>]| {
+        let step = |asked: &Option<u64>| match asked {
+            Some(secs) => exits(22).asked(Duration::from_secs(*secs)),
+            None => exits(22),
+        };
+        let steps = asked.iter().map(step).collect();
+        let mut draws = [0.1, 0.2, 0.3, 0.4].into_iter();
+        let mut delays = Vec::new();
+        let policy = job("-a 4 --base 8s --cap 8s --backoff constant --retry-after output").policy;
+        let mut draw = || draws.next().expect("one draw an attempt");
+        let mut emit = |event: &Event<'_>| {
+            if let Event::Ended(_, Decision::Retry { delay, .. }) = event {
+                delays.push(delay.as_millis());
+            }
+        };
+        run(&policy, &mut Rehearsal::new(steps), &mut draw, &mut emit).expect("no error");
+        delays
+    };
+    assert_eq!(delays(&[None, None, None, None]), [800, 1600, 2400]);
+    assert_eq!(
+        delays(&[Some(30), None, Some(0), None]),
+        [30_800, 1600, 2400]
+    );
+    assert_eq!(delays(&[None, Some(100), None, None]), [800, 102_000, 2400]);
+}
+
+#[test]
 fn a_server_that_asks_for_too_much_ends_the_run_at_once() {
     let asked = |secs| vec![exits(22).asked(Duration::from_secs(secs))];
     let ends_with = |flags: &str, secs, line: &str| {

@@ -69,6 +69,24 @@ fn the_wait_of_a_head_is_slept_and_announced() {
 }
 
 #[test]
+fn where_the_wait_fits_in_the_deadline_the_random_part_is_cut_to_what_is_left() {
+    // Of the minute that our own delay is drawn from five seconds are there, and these seeds draw
+    // about six.
+    let spawn = |seed: u64| {
+        let options = format!(
+            "-a 2 --base 60s --cap 60s --seed {seed} --deadline 60s --reserve 55s --retry-after output"
+        );
+        let script = "printf 'HTTP/1.1 429 X\\nRetry-After: 0.2\\n\\n'; exit 22";
+        Sandbox::new().retry_sh(&options, script).spawn()
+    };
+    for running in [102, 104].map(spawn) {
+        let done = running.wait();
+        done.exits(22).took_at_least(ms(200));
+        assert_eq!(done.failures(), 2, "{done:?}");
+    }
+}
+
+#[test]
 fn a_date_without_that_of_the_response_is_compared_with_our_clock() {
     let script = "date=$(LC_ALL=C date -u -d '+3 seconds' '+%a, %d %b %Y %H:%M:%S GMT')
         printf 'HTTP/1.1 503 X\\nRetry-After: %s\\n\\n' \"$date\"; exit 22";
