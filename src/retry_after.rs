@@ -1,24 +1,29 @@
 //! What a server asks for: the wait in the last HTTP response head of a stream.
 
+mod head;
+mod line;
+mod said;
+
 use std::mem;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use httpdate::HttpDate;
+use memchr::{memchr, memmem, memrchr};
 
-use crate::numbers::Decimal;
-use crate::units;
+use crate::control_sequences::ControlSequences;
+use head::{Head, VERSION, is_of_a_field};
+use line::{LONGEST_LINE, Line};
+use said::Said;
 
-/// No `Retry-After` comes in a longer line, and a stream without line ends must not fill the memory.
-const LONGEST_LINE: usize = 8 * 1024;
-
-/// How `curl -v` marks what it received.
-const CURL_MARK: &[u8] = b"< ";
+/// How far is looked ahead at a time for what may be of interest.
+const BLOCK: usize = 4 * 1024;
 
 /// What a stream has said of response heads so far.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
-    /// The line that is being read, with its end; at most one byte longer than the longest.
-    line: Vec<u8>,
+    /// The line that is being read, without what is no text of it.
+    line: Line,
+    sequences: ControlSequences,
     /// Whether the rest of the line is passed over instead.
     passing: bool,
     /// So many bytes of a body are still to come; nothing in them counts.
@@ -26,6 +31,10 @@ pub(crate) struct Heads {
     /// Whether a body of unknown length has begun, so that only what `curl -v` marks is no text of it.
     endless_body: bool,
     place: Place,
+    /// A head whose status line stood behind text: the next line shows whether it is one.
+    quoted: Option<Head>,
+    /// What came since a bare head, just as it came.
+    held: Vec<u8>,
     /// What the last final response says.
     said: Said,
     /// What it said before the last field, in case the next line spoils that.
@@ -50,6 +59,7 @@ impl Heads {
             let body = self.body.min(bytes.len());
             self.body -= body;
             bytes = &bytes[body..];
+            bytes = &bytes[self.skim(bytes)..];
             bytes = &bytes[self.read(bytes)..];
         }
     }
@@ -57,53 +67,132 @@ impl Heads {
     /// The stream has ended: the wait that its last response asks for, zero for a date in the past.
     /// The local clock is asked only for a date without the server's own `Date` to measure it from.
     pub(crate) fn wait(self, now: impl FnOnce() -> HttpDate) -> Option<Duration> {
-        let until = self.said.until.map(|until| {
-            let from = self.said.date.unwrap_or_else(now);
-            UNIX_EPOCH.max(until.into()).duration_since(from.into())
-        });
-        self.said.wait.max(until.map(Result::unwrap_or_default))
+        self.said.wait(now)
     }
 
-    /// Reads up to the end of the line, or until it is too long, and tells how many bytes that is.
-    fn read(&mut self, bytes: &[u8]) -> usize {
-        let begins_outside = self.line.is_empty() && matches!(self.place, Place::Outside);
-        self.passing |= begins_outside && !may_open_head(bytes);
-        let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
-        let line = lines.next().unwrap_or_default();
-        if self.passing {
-            self.passing = !line.ends_with(b"\n");
-            return line.len();
+    /// Passes over lines that say nothing, since gigabytes of them may come by: those at the begin
+    /// that are ended and hold neither a version nor an escape, which may stand between its letters.
+    /// Tells how many bytes they are.
+    fn skim(&self, bytes: &[u8]) -> usize {
+        let is_between = self.line.is_empty() && !self.passing && self.quoted.is_none();
+        let is_outside = matches!(self.place, Place::Outside);
+        if !is_between || !is_outside || self.sequences != ControlSequences::Text {
+            return 0;
         }
-        let room = LONGEST_LINE + 1 - self.line.len();
-        let used = room.min(line.len());
-        self.line.extend_from_slice(&line[..used]);
-        if used == room || self.line.ends_with(b"\n") {
-            let line = mem::take(&mut self.line);
-            self.judge(&line);
+        let block = &bytes[..bytes.len().min(BLOCK)];
+        let block = &block[..memchr(b'\x1b', block).unwrap_or(block.len())];
+        let block = &block[..memmem::find(block, VERSION).unwrap_or(block.len())];
+        memrchr(b'\n', block).map_or(0, |end| end + 1)
+    }
+
+    /// Reads up to the end of the line, and tells how many bytes that is.
+    fn read(&mut self, bytes: &[u8]) -> usize {
+        let end = memchr(b'\n', bytes);
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        let used = part.len() + usize::from(end.is_some());
+        if matches!(self.place, Place::AfterHead) {
+            self.held.extend_from_slice(part);
+            let is_too_long = self.held.len() > LONGEST_LINE;
+            self.held.extend_from_slice(&bytes[part.len()..used]);
+            if is_too_long {
+                self.enter_body();
+                return used;
+            }
+        }
+        self.take(part);
+        if end.is_some() {
+            let rest = mem::take(&mut self.sequences).rest();
+            self.line.take(rest);
+            self.judge();
         }
         used
     }
 
-    /// Looks at a line: all of it, or as much as shows that it is too long to say anything.
-    fn judge(&mut self, line: &[u8]) {
-        let whole = line.ends_with(b"\n");
-        self.passing = !whole;
-        let text = without_colours(line);
-        // A terminal on the way makes CR CR LF of CR LF.
-        let end = text.iter().rposition(|byte| !b"\r\n".contains(byte));
-        let text = &text[..end.map_or(0, |at| at + 1)];
-        let counts = |head: &Head| whole && (!self.endless_body || head.prefix == CURL_MARK);
-        let opened = Head::open(text).filter(counts);
+    /// Takes more of the line.
+    fn take(&mut self, part: &[u8]) {
+        if self.passing {
+            return;
+        }
+        let plain = self.sequences.without(part);
+        let mut rest = &*plain;
+        while !rest.is_empty() && !self.passing {
+            rest = self.line.take(rest);
+            if self.line.is_too_long() {
+                self.shorten();
+            }
+        }
+    }
+
+    /// Makes room in a line that is too long to say anything, unless that stands at its end.
+    fn shorten(&mut self) {
+        let line = mem::take(&mut self.line);
+        if !line.is_cut() {
+            self.confirm(&line);
+            self.place = match mem::take(&mut self.place) {
+                Place::Head(head) => self.go_on_long(head, &line),
+                place => place,
+            };
+        }
+        if !self.passing {
+            self.line = line;
+            self.line.slide();
+        }
+    }
+
+    /// Looks at a line, or the end of a long one.
+    fn judge(&mut self) {
+        let line = mem::take(&mut self.line);
+        if mem::take(&mut self.passing) {
+            return;
+        }
+        self.confirm(&line);
+        let counts = |head: &Head| !self.endless_body || head.is_marked();
+        let opened = Head::open(&line).filter(counts);
         match (opened, mem::take(&mut self.place)) {
             (Some(head), _) => self.enter(head),
-            (None, Place::Head(head)) => self.place = self.go_on(head, text, whole),
-            (None, Place::AfterHead) => self.enter_body(line),
-            (None, Place::Outside) => {}
+            (None, Place::Head(head)) => {
+                // A field may name a status, and the next one shows nothing.
+                if !head.after_prefix(&line).is_some_and(is_of_a_field) {
+                    self.quote(&line);
+                }
+                self.place = self.go_on(head, &line, true);
+            }
+            (None, Place::AfterHead) => self.leave_head(&line),
+            (None, Place::Outside) => self.quote(&line),
+        }
+    }
+
+    /// The first line after a bare head is of its body; but behind what curl has drawn meanwhile
+    /// there may be the next head.
+    fn leave_head(&mut self, line: &Line) {
+        if line.text().starts_with(b"\r") {
+            self.quote(line);
+        }
+        if self.quoted.is_some() {
+            self.place = Place::AfterHead;
+        } else {
+            self.enter_body();
+        }
+    }
+
+    /// Notes a status line behind text.
+    fn quote(&mut self, line: &Line) {
+        if !self.endless_body {
+            self.quoted = Head::quoted(line);
+        }
+    }
+
+    /// A field right after a status line behind text shows that this was one.
+    fn confirm(&mut self, line: &Line) {
+        let quoted = self.quoted.take();
+        if let Some(head) = quoted.and_then(|head| head.confirmed_by(line)) {
+            self.enter(head);
         }
     }
 
     /// A final response takes back all that was said before it; an interim one says nothing.
     fn enter(&mut self, head: Head) {
+        self.held.clear();
         if !head.interim {
             self.said = Said::default();
         }
@@ -113,10 +202,10 @@ impl Heads {
     }
 
     /// Takes a line within a head, or the first after it, and tells where the next one stands.
-    fn go_on(&mut self, head: Head, text: &[u8], whole: bool) -> Place {
-        match head.after_prefix(text) {
+    fn go_on(&mut self, head: Head, line: &Line, whole: bool) -> Place {
+        match head.after_prefix(line) {
             None => return Place::Outside,
-            Some([]) if whole && head.prefix.is_empty() => return Place::AfterHead,
+            Some([]) if whole && head.is_bare() => return Place::AfterHead,
             Some([]) if whole => return Place::Outside,
             // Folded: what the field before it says is not all.
             Some([b' ' | b'\t', ..]) => self.said = self.before,
@@ -130,120 +219,25 @@ impl Heads {
         Place::Head(head)
     }
 
-    /// The line was the first of a body, which may end, and a head begin, within it.
-    fn enter_body(&mut self, line: &[u8]) {
-        self.passing = false;
+    /// The same of a line that is too long to say anything. Before the mark of curl there may be as
+    /// much of its meter as time has passed.
+    fn go_on_long(&mut self, head: Head, line: &Line) -> Place {
+        self.passing = head.after_prefix(line).is_some();
+        if head.is_marked() && !self.passing {
+            return Place::Head(head);
+        }
+        self.go_on(head, line, false)
+    }
+
+    /// What was held was of a body, which may end, and a head begin, within it.
+    fn enter_body(&mut self) {
+        self.place = Place::Outside;
+        self.quoted = None;
         self.endless_body = self.said.length.is_none();
         self.body = self.said.length.unwrap_or_default();
-        self.feed(line);
+        let held = mem::take(&mut self.held);
+        self.feed(&held);
     }
-}
-
-/// A response head.
-#[derive(Debug)]
-struct Head {
-    /// What each of its lines begins with: nothing, the mark of `curl -v`, or blanks.
-    prefix: Vec<u8>,
-    /// Whether its status is 1xx: the response proper is still to come.
-    interim: bool,
-}
-
-impl Head {
-    /// Reads a status line, such as `HTTP/1.1 503 Service Unavailable` or `< HTTP/2 429 `.
-    fn open(text: &[u8]) -> Option<Self> {
-        let blanks = text.iter().take_while(|byte| b" \t".contains(byte)).count();
-        let marked = text.starts_with(CURL_MARK);
-        let (prefix, line) = text.split_at(if marked { CURL_MARK.len() } else { blanks });
-        let mut words = line.split(|byte| *byte == b' ');
-        let version = words.next()?.strip_prefix(b"HTTP/")?;
-        let mut numbers = version.splitn(2, |byte| *byte == b'.');
-        let status = words.find(|word| !word.is_empty())?;
-        let valid = numbers.all(is_number) && is_number(status) && status.len() == 3;
-        valid.then(|| Self {
-            prefix: prefix.to_vec(),
-            interim: status.starts_with(b"1"),
-        })
-    }
-
-    /// What a line of this head says; nothing if the line is not of this head.
-    fn after_prefix<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
-        let rest = text.strip_prefix(self.prefix.as_slice());
-        // The line that ends a head of `curl -v` may lack the blank of the mark.
-        rest.or_else(|| text.strip_prefix(b"<").filter(|_| self.prefix == CURL_MARK))
-    }
-}
-
-/// What the fields of a head say.
-#[derive(Clone, Copy, Debug, Default)]
-struct Said {
-    /// `Retry-After` as a time, the longest.
-    wait: Option<Duration>,
-    /// `Retry-After` as a date, the latest.
-    until: Option<HttpDate>,
-    /// `Date`, by the server's clock.
-    date: Option<HttpDate>,
-    /// `Content-Length`.
-    length: Option<usize>,
-}
-
-impl Said {
-    /// Takes a field, `name: value`; all but three say nothing.
-    fn take(&mut self, field: &[u8]) {
-        let field = String::from_utf8_lossy(field);
-        let (name, value) = field.split_once(':').unwrap_or_default();
-        let value = value.trim_matches([' ', '\t']);
-        match name.to_ascii_lowercase().as_str() {
-            "retry-after" => {
-                self.wait = self.wait.max(seconds(value));
-                self.until = self.until.max(value.parse().ok());
-            }
-            "date" => self.date = value.parse().ok().or(self.date),
-            "content-length" if is_number(value.as_bytes()) => self.length = value.parse().ok(),
-            _ => {}
-        }
-    }
-}
-
-/// Reads whole or decimal seconds; a part of a millisecond counts as a whole one.
-fn seconds(value: &str) -> Option<Duration> {
-    let digit = |c: char| c.is_ascii_digit();
-    let complete = value.starts_with(digit) && value.ends_with(digit);
-    let milliseconds = Decimal::parse(value).filter(|_| complete)?.times(1_000);
-    Some(units::duration(milliseconds.saturating_mul(1_000_000)))
-}
-
-/// Whether a line that begins like this may be a status line; gigabytes of others may come by.
-fn may_open_head(line: &[u8]) -> bool {
-    match line.iter().find(|byte| !b" \t".contains(byte)) {
-        Some(b'H' | b'\x1b') | None => true,
-        Some(b'<') => line.starts_with(b"<"),
-        Some(_) => false,
-    }
-}
-
-/// The line without the sequences that colour it on a terminal.
-fn without_colours(line: &[u8]) -> Vec<u8> {
-    let mut pieces = line.split(|byte| *byte == b'\x1b');
-    let mut plain = pieces.next().unwrap_or_default().to_vec();
-    for piece in pieces {
-        match after_sequence(piece) {
-            Some(rest) => plain.extend(rest),
-            None => plain.extend([b"\x1b", piece].concat()),
-        }
-    }
-    plain
-}
-
-/// What follows a control sequence, which begins like this after its escape.
-fn after_sequence(piece: &[u8]) -> Option<&[u8]> {
-    let inside = piece.strip_prefix(b"[")?;
-    let parameters = inside.iter().take_while(|byte| matches!(byte, b' '..=b'?'));
-    let (end, rest) = inside.get(parameters.count()..)?.split_first()?;
-    matches!(end, b'@'..=b'~').then_some(rest)
-}
-
-fn is_number(text: &[u8]) -> bool {
-    !text.is_empty() && text.iter().all(u8::is_ascii_digit)
 }
 
 #[cfg(test)]

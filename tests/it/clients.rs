@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, let_pass};
 
 /// A server that gives one answer a request, the last one for ever, and tells when each came.
 struct Server {
@@ -32,13 +32,18 @@ impl Server {
     }
 }
 
-/// Reads a request to its blank line and answers it. A client that is gone is no concern here.
-fn answer(mut connection: &TcpStream, answer: &str) {
+/// Reads a request to its blank line.
+fn read_request(connection: &TcpStream) {
     let mut lines = BufReader::new(connection).lines();
     while lines
         .next()
         .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
     {}
+}
+
+/// Reads a request and answers it. A client that is gone is no concern here.
+fn answer(mut connection: &TcpStream, answer: &str) {
+    read_request(connection);
     let (head, body) = answer.split_once("\n\n").expect("a head and a body");
     let length = body.len();
     let head = format!("{head}\nContent-Length: {length}\nConnection: close\n\n");
@@ -123,4 +128,73 @@ fn wget_comes_back_when_the_server_has_said() {
     ];
     all_come_back(&[BUSY, OK], &clients);
     all_come_back(&[MOVED, BUSY, OK], &clients);
+}
+
+/// A server that is as slow as one under load: curl has drawn its meter before the first byte, or,
+/// where there is a first part, before the rest.
+fn slow_server(first: &'static str, rest: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            thread::spawn(move || answer_slowly(&connection, first, rest));
+        }
+    });
+    address
+}
+
+fn answer_slowly(mut connection: &TcpStream, first: &str, rest: &str) {
+    read_request(connection);
+    let _ = connection.write_all(first.as_bytes());
+    let_pass("1.3");
+    let _ = connection.write_all(rest.as_bytes());
+}
+
+/// This curl is told at this server to wait for a week, and so does not come back.
+#[track_caller]
+fn hears_of_the_week(address: SocketAddr, curl: &str) {
+    let sandbox = Sandbox::new();
+    let script = format!(
+        "unset http_proxy; retry $FAST -a 2 --retry-after output -- \
+            sh -c 'exec curl -q -f --noproxy \"*\" {curl} http://{address}/'"
+    );
+    let done = sandbox.bash(&script).run();
+    done.exits(22);
+    let asked = "giving up after …: retry-after: the server asks for 168h 0m, more than --retry-after-max 5m 0s";
+    done.says(&[&format!("sh: attempt 1/2 failed: exit 22 after …; {asked}")]);
+    // Else the test has not shown what it is for.
+    let printed = [&*done.stdout, &*done.stderr].concat();
+    assert!(
+        curl.contains("-s") || printed.contains("\r  0") || printed.contains("\r#"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn curl_hears_a_slow_server_behind_its_own_meter() {
+    let busy =
+        "HTTP/1.1 429 X\r\nRetry-After: 604800\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let (status, fields) = busy.split_at(busy.find('\n').expect("a line") + 1);
+    let (at_once, slow, halting) = (
+        slow_server(busy, ""),
+        slow_server("", busy),
+        slow_server(status, fields),
+    );
+    let calls = [
+        (slow, "-o body -v"),
+        (slow, "-o body -v -#"),
+        (slow, "-o body -v --trace-time"),
+        (slow, "-o body -v --trace-time -#"),
+        (halting, "-o body -v"),
+        (halting, "-o body -v -#"),
+        (halting, "-o body -v --trace-time"),
+        (at_once, "-o body -s -v --trace-time"),
+        (slow, "-i 2>&1"),
+        (slow, "-i -# 2>&1"),
+    ];
+    thread::scope(|scope| {
+        for (address, curl) in calls {
+            scope.spawn(move || hears_of_the_week(address, curl));
+        }
+    });
 }

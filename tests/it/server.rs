@@ -68,6 +68,44 @@ fn the_wait_of_a_head_is_slept_and_announced() {
     });
 }
 
+/// curl's meter as it stands on the line when something else comes.
+const METER: &str =
+    r"\r  0     0    0     0    0     0      0      0 --:--:--  0:00:02 --:--:--     0";
+
+#[test]
+fn a_head_begins_and_goes_on_behind_what_stands_unfinished_on_the_line() {
+    let marked = r"< HTTP/1.1 429 X\r\n< Retry-After: 7\r\n< \r\n";
+    let heads = [
+        format!("{METER}{marked}"),
+        format!(r"< HTTP/1.1 429 X\r\n{METER}< Retry-After: 7\r\n< \r\n"),
+        format!(r"\r####                  20.0%%{marked}"),
+        r"12:00:00.000001 [0-0] < HTTP/1.1 429 X\r\n12:00:00.000002 [0-0] < Retry-After: 7\r\n"
+            .into(),
+        r"fetching ... HTTP/1.1 429 X\r\nRetry-After: 7\r\n\r\n".into(),
+        r"fetching ...   HTTP/1.1 429 X\n  Retry-After: 7\n".into(),
+    ];
+    for head in heads {
+        let limit = "more than --retry-after-max 1ms";
+        gives_up("--retry-after-max 1ms", &head, "7.00s", limit);
+    }
+}
+
+#[test]
+fn a_line_that_quotes_a_status_is_no_head() {
+    let head = r"HTTP/1.1 429 X\r\nRetry-After: 0.3\r\nContent-Length: 0\r\n\r\n";
+    let quote = r"upstream said HTTP/1.1 200 OK\ndone\n";
+    let shown = "300ms (the server asks for 300ms)";
+    waits("", &format!("{head}{quote}"), 300, shown);
+    waits("", &format!("{quote}Retry-After: 7\\n"), 10, "10ms");
+}
+
+#[test]
+fn a_leap_second_is_a_second() {
+    let head = r"HTTP/1.1 503 X\nDate: Thu, 31 Dec 2026 23:59:50 GMT\nRetry-After: Thu, 31 Dec 2026 23:59:60 GMT\n\n";
+    let limit = "more than --retry-after-max 1ms";
+    gives_up("--retry-after-max 1ms", head, "10.0s", limit);
+}
+
 #[test]
 fn where_the_wait_fits_in_the_deadline_the_random_part_is_cut_to_what_is_left() {
     // Of the minute that our own delay is drawn from five seconds are there, and these seeds draw
