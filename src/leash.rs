@@ -82,6 +82,11 @@ impl Leash {
         }
     }
 
+    /// Whether there is anything that pulls at a time.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.limit.is_some() || self.silence.is_some()
+    }
+
     /// Whether the limit that was reached, if any, was that for silence.
     pub(crate) fn is_pulled_by_silence(&self) -> bool {
         self.is_pulled() && self.by_silence

@@ -10,7 +10,7 @@ use super::fault::fault;
 use super::reap::reap_orphans;
 use super::run::Newborn;
 use super::spawn::Role;
-use super::{Machine, inbox, sys};
+use super::{Machine, inbox, sys, terminal};
 use crate::engine::{Attempt, Emit, World as _};
 use crate::event::Event;
 use crate::leash::Leash;
@@ -40,6 +40,7 @@ impl Machine<'_> {
         ends: Ends,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
+        let modes = leash.has_limit().then(terminal::modes).flatten();
         // With signals held back, what comes from here on waits until it can be passed on.
         let held = sys::hold_signals();
         let early = self.inbox.take();
@@ -67,7 +68,13 @@ impl Machine<'_> {
         });
         sys::release_signals(&held);
         match newborn {
-            Ok(newborn) => self.supervise(newborn, leash, emit),
+            Ok(newborn) => {
+                let ending = self.supervise(newborn, leash, emit)?;
+                if let Some(modes) = modes.filter(|_| ending.outcome == Outcome::TimedOut) {
+                    modes.give_back();
+                }
+                Ok(ending)
+            }
             Err(fault) => Ok(Outcome::NotStarted(fault).into()),
         }
     }

@@ -25,18 +25,27 @@ const NO_PATIENCE: Timespec = Timespec {
 static IS_READ: AtomicBool = AtomicBool::new(true);
 
 /// Writes a whole line to stderr with one system call, or loses it: the exit status never depends
-/// on it. The wait for a reader ends with the next signal; in haste, there is none.
+/// on it. The wait for a reader ends with a fatal signal; in haste there is none, and nothing is
+/// learned of whether the reader is worth a wait.
 pub(crate) fn say(line: &str, in_haste: bool) {
-    let stderr = io::stderr();
-    let mut watched = [PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
-    let waits = !in_haste && IS_READ.load(Ordering::Relaxed);
-    let patience = if waits { &PATIENCE } else { &NO_PATIENCE };
-    let is_read = matches!(poll(&mut watched, Some(patience)), Ok(1..));
+    let is_read = takes_more(&NO_PATIENCE)
+        || !in_haste
+            && IS_READ.load(Ordering::Relaxed)
+            && sys::hearing_fatal_only(|| takes_more(&PATIENCE));
     if is_read {
         // A line that cannot be written is lost: there is nowhere to say so.
-        let _ = rustix::io::write(stderr.as_fd(), line.as_bytes());
+        let _ = rustix::io::write(io::stderr().as_fd(), line.as_bytes());
     }
-    IS_READ.store(is_read, Ordering::Relaxed);
+    if !in_haste {
+        IS_READ.store(is_read, Ordering::Relaxed);
+    }
+}
+
+/// Whether stderr takes something within this time.
+fn takes_more(patience: &Timespec) -> bool {
+    let stderr = io::stderr();
+    let mut watched = [PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
+    matches!(poll(&mut watched, Some(patience)), Ok(1..))
 }
 
 /// Writes what was asked for to stdout, however slowly it is read: also where whoever gave it to us

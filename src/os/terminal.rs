@@ -1,11 +1,12 @@
 //! Whether there is a terminal, and where.
 
 use std::env;
-use std::io::{IsTerminal as _, stderr};
+use std::io::{IsTerminal as _, stderr, stdin, stdout};
+use std::os::fd::{AsFd as _, BorrowedFd};
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::process::getpgrp;
-use rustix::termios::{tcgetpgrp, tcgetwinsize};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 
 /// Whether this process has a controlling terminal. What counts is that it can be opened: ssh, sudo
 /// and git read it even when stdin is a file.
@@ -33,6 +34,33 @@ pub(super) fn may_change() -> bool {
 /// Whether the terminal is ours to write to now, and not another job's.
 pub(super) fn is_in_front() -> bool {
     tcgetpgrp(stderr()).is_ok_and(|group| group == getpgrp())
+}
+
+/// How a terminal reads and writes.
+pub(super) struct Modes(Termios);
+
+/// The modes of the terminal on stdin, if there is one.
+pub(super) fn modes() -> Option<Modes> {
+    tcgetattr(stdin()).ok().map(Modes)
+}
+
+impl Modes {
+    /// Gives them back to the terminal on stdin, if stdout is the same and it is ours now. Output
+    /// that is held does not hold us up.
+    pub(super) fn give_back(&self) {
+        let device = |stream: BorrowedFd<'_>| {
+            let is_terminal = stream.is_terminal();
+            fstat(stream)
+                .ok()
+                .filter(|_| is_terminal)
+                .map(|is| is.st_rdev)
+        };
+        let (input, output) = (stdin(), stdout());
+        let is_one = device(input.as_fd()).is_some_and(|one| device(output.as_fd()) == Some(one));
+        if is_one && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp()) {
+            let _ = tcsetattr(&input, OptionalActions::Now, &self.0);
+        }
+    }
 }
 
 /// How many columns the terminal on stderr has.

@@ -131,3 +131,25 @@ fn a_job_in_the_background_does_not_write_it_over_what_is_in_front() {
     terminal.await_text("rc=");
     assert!(!terminal.printed().contains(SHOWN));
 }
+
+/// Keys that stop what is printed, and let it go on.
+const HOLD: &str = "\x13";
+const RESUME: &str = "\x11";
+
+#[test]
+fn a_terminal_that_is_held_during_the_countdown_loses_no_line_of_what_comes_then() {
+    // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
+    let shown = (0..5).any(|_| {
+        let mut terminal = Terminal::new();
+        terminal.enter("env TERM=xterm retry -a 3 --base 2s --backoff constant --jitter none -- sh -c 'echo x >>runs; exit 3'; echo rc=$?");
+        terminal.await_text(SHOWN).type_keys(HOLD);
+        let runs = || std::fs::read_to_string(terminal.path("runs")).unwrap_or_default();
+        while runs() != "x\nx\n" {
+            crate::support::let_pass("0.1");
+        }
+        crate::support::let_pass("0.3");
+        terminal.type_keys(RESUME).await_text("rc=");
+        terminal.printed().contains("attempt 2/3 failed")
+    });
+    assert!(shown, "the line was lost each time");
+}

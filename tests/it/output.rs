@@ -210,3 +210,38 @@ fn colours_are_no_part_of_what_is_matched_and_are_passed_on() {
             printf \"$part\"; sleep 0.01; done; exit 1";
     decides(&["--stop-if", "^error: 404$"], script, 1, 1).stdout_is("er\x1b[31mror\x1b[0m: 404");
 }
+
+/// Whether a process waits, with no child to wait for.
+#[cfg(target_os = "linux")]
+fn waits_alone(pid: rustix::process::Pid) -> bool {
+    let proc = format!("/proc/{}", pid.as_raw_nonzero());
+    let read = |name: &str| std::fs::read_to_string(format!("{proc}/{name}")).unwrap_or_default();
+    let children = read(&format!("task/{}/children", pid.as_raw_nonzero()));
+    children.is_empty() && read("stat").contains(") S ")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_ends_nothing_does_not_end_the_wait_for_a_slow_reader_either() {
+    // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
+    let shown = (0..5).any(|_| {
+        let sandbox = Sandbox::new();
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
+        while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
+        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
+        let call = sandbox.retry_sh("-a 1", "echo ready; exit 3");
+        let mut running = call.stderr(writer).spawn();
+        running.await_stdout("ready");
+        while !waits_alone(running.pid()) {}
+        for signal in [libc::SIGCHLD, libc::SIGCONT, libc::SIGUSR1, libc::SIGUSR2] {
+            running.signal(signal);
+        }
+        crate::support::let_pass("0.1");
+        let mut read = String::new();
+        std::io::Read::read_to_string(&mut reader, &mut read).expect("text");
+        running.wait().exits(3);
+        read.contains("attempt 1/1 failed: exit 3")
+    });
+    assert!(shown, "the line was lost each time");
+}

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Instant;
 
@@ -56,6 +57,11 @@ impl Terminal {
             .enter("stty -echo; ulimit -c 0; echo set u''p")
             .await_text("set up");
         terminal
+    }
+
+    /// Where a file of this name is.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.sandbox.path(name)
     }
 
     pub(crate) fn type_keys(&mut self, keys: &str) -> &mut Self {
@@ -220,6 +226,44 @@ fn a_time_limit_on_a_terminal_ends_the_command_and_its_descendants() {
     terminal
         .enter("ps -o stat= -p $(cat one) | grep -v Z || echo go''ne")
         .await_text("gone");
+}
+
+/// What the terminal is like for the second attempt and afterwards, when `first` has been ended by
+/// this limit.
+#[track_caller]
+fn modes_after(limit: &str, first: &str, redirection: &str, expected: [&str; 2]) {
+    let mut terminal = Terminal::new();
+    let show = "stty -a </dev/tty | grep -o -e '-\\?icanon' >>modes";
+    let script = format!("[ $RETRY_ATTEMPT = 2 ] && {{ {show}; exit 3; }}; {first}");
+    fs::write(terminal.sandbox.path("script"), script).expect("a script");
+    let call = format!("retry -a 2 $FAST {limit} -- sh script {redirection}; {show}; echo rc=$?");
+    terminal.enter(&call).await_text("rc=0");
+    let modes = terminal.sandbox.text("modes");
+    let modes: Vec<&str> = modes.lines().collect();
+    assert_eq!(modes, expected, "{}", terminal.printed());
+}
+
+#[test]
+fn a_terminal_that_an_ended_attempt_has_changed_gets_its_modes_back() {
+    let hangs = "stty -icanon </dev/tty; exec sleep 30";
+    for limit in ["--timeout 700ms", "--idle-timeout 700ms"] {
+        modes_after(limit, hangs, "", ["icanon", "icanon"]);
+    }
+}
+
+#[test]
+fn a_terminal_that_is_not_ours_to_change_or_was_changed_by_a_failure_stays_as_it_is() {
+    let hangs = "stty -icanon </dev/tty; exec sleep 30";
+    for redirection in [">/dev/null", "</dev/null"] {
+        modes_after(
+            "--timeout 700ms",
+            hangs,
+            redirection,
+            ["-icanon", "-icanon"],
+        );
+    }
+    let fails = "stty -icanon </dev/tty; exit 3";
+    modes_after("--timeout 30s", fails, "", ["-icanon", "-icanon"]);
 }
 
 #[test]

@@ -114,6 +114,20 @@ pub(super) fn release_signals(held: &Mask) {
     change_mask(libc::SIG_SETMASK, held);
 }
 
+/// Does this while those signals are held back that wake us or are told to the command, and end
+/// nothing: they must not cut a wait short either.
+pub(super) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
+    let mut mask = Mask::none();
+    for signal in [Signal::CHLD, Signal::CONT, Signal::USR1, Signal::USR2] {
+        // SAFETY: the set is initialized and the signal exists.
+        unsafe { libc::sigaddset(&raw mut mask.0, signal.number()) };
+    }
+    let before = change_mask(libc::SIG_BLOCK, &mask);
+    let done = wait();
+    release_signals(&before);
+    done
+}
+
 /// Gives a signal its default action.
 fn reset(signal: Signal) {
     // SAFETY: the default action is no code of ours.
