@@ -1,5 +1,7 @@
 //! The loop: attempts, one after the other, until the policy says stop.
 
+mod world;
+
 use std::time::Duration;
 
 use anyhow::Result;
@@ -8,79 +10,9 @@ use crate::bucket::Deed;
 use crate::event::{Ended, Event};
 use crate::policy::{Decision, History, Policy, Reason};
 use crate::signal::Signal;
-use crate::status::{Ending, Exit, Outcome};
+use crate::status::{Ending, Exit, Outcome, StartFault};
 
-/// Where events go.
-pub(crate) type Emit<'a> = dyn FnMut(&Event<'_>) + 'a;
-
-/// All that the loop needs from outside: real in `os`, virtual in a rehearsal.
-pub(crate) trait World {
-    /// The time since the start of the run, which never goes back.
-    fn now(&self) -> Duration;
-
-    /// Runs the command once, to its end.
-    ///
-    /// # Errors
-    /// When the command's end cannot be learned; nothing of it is left running then.
-    fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending>;
-
-    /// Hands on what was held back of the attempt's output, as that of a success or of a failure;
-    /// tells what ends the run meanwhile.
-    ///
-    /// # Errors
-    /// When the output of a success cannot be written.
-    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>>;
-
-    /// Takes a token from the budget that is shared with other runs, if there is one, or gives back
-    /// for a success.
-    ///
-    /// # Errors
-    /// When the system cannot wait.
-    fn settle(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token>;
-
-    /// Waits until then, never shorter, unless a fatal signal ends the wait: that signal.
-    ///
-    /// # Errors
-    /// When the system cannot wait.
-    fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>>;
-
-    /// Runs what is to be run before the retry that comes, if anything.
-    ///
-    /// # Errors
-    /// As [`World::attempt`].
-    fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>>;
-}
-
-/// What came of asking for a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
-    /// There may be a retry.
-    Granted,
-    /// The budget is spent.
-    Refused,
-    /// A fatal signal came meanwhile.
-    Interrupted(Signal),
-}
-
-/// What keeps output from being handed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
-    /// A fatal signal; PIPE if nobody reads a success.
-    Signal(Signal),
-    /// The deadline, which a success has not kept if not all of it was written.
-    Deadline,
-}
-
-/// What a world is told about an attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Attempt<'a> {
-    /// Counted from 1.
-    pub(crate) number: u64,
-    /// How the attempt before ended.
-    pub(crate) last: Option<&'a Outcome>,
-    /// When a time limit ends it, since the start of the run.
-    pub(crate) ends_by: Option<Duration>,
-}
+pub(crate) use world::{Attempt, Cut, Emit, Token, World};
 
 /// Runs a whole retry and tells how it ends. `draw` gives a uniform u in [0, 1), once an attempt.
 ///
@@ -93,7 +25,8 @@ pub(crate) fn run(
     emit: &mut Emit<'_>,
 ) -> Result<Exit> {
     let mut history = History::new(policy);
-    let mut last = None;
+    let mut last: Option<Last> = None;
+    let mut hook: Option<Ending> = None;
     loop {
         let number = history.attempts + 1;
         let start = world.now();
@@ -103,33 +36,27 @@ pub(crate) fn run(
         });
         let attempt = Attempt {
             number,
-            last: last.as_ref(),
+            last: last.as_ref().map(|last| &last.outcome),
             ends_by: policy.attempt_ends_by(start),
         };
-        let mut ending = world.attempt(&attempt, emit)?;
+        let is_hooks = hook.is_some();
+        let mut ending = match hook.take() {
+            Some(ending) => ending,
+            None => world.attempt(&attempt, emit)?,
+        };
         let now = world.now();
         let mut decision = policy.decide(&mut history, &ending, now, draw());
-        let status = Policy::exit(&ending, &decision);
+        // The command did not run if the hook did not, and what it last did is what counts.
+        let status = match &last {
+            Some(last) if is_hooks => last.exit,
+            _ => Policy::exit(&ending, &decision),
+        };
         // What is to count as a success is to be delivered as one.
         let cut = match world.deliver(status == Exit::Code(0), emit)? {
             None => settle(&mut decision, world, emit)?,
             cut => cut,
         };
-        let status = match cut {
-            None => status,
-            Some(Cut::Signal(signal)) => {
-                decision = Decision::Stop(Reason::Signal(signal));
-                Exit::Raise(signal)
-            }
-            Some(Cut::Deadline) => {
-                ending.outcome = Outcome::TimedOut;
-                decision = Decision::Stop(Reason::Deadline {
-                    delay: Duration::ZERO,
-                    server_wait: None,
-                });
-                ending.outcome.exit()
-            }
-        };
+        let status = cut.map_or(status, |cut| cut_short(cut, &mut ending, &mut decision));
         let ended = Ended {
             attempt: number,
             ending: &ending,
@@ -140,16 +67,36 @@ pub(crate) fn run(
         let Decision::Retry { delay, .. } = decision else {
             return Ok(status);
         };
-        let outcome = last.insert(ending.outcome);
+        let failed = last.take().filter(|_| is_hooks).unwrap_or(Last {
+            outcome: ending.outcome,
+            exit: status,
+        });
+        let last = last.insert(failed);
         // Counted from the end of the attempt: what reporting it took is not added.
         let until = now.saturating_add(delay);
-        let failed = Failed {
-            attempt: number,
-            outcome,
-            exit: status,
-        };
-        if let Some(exit) = until_next(policy, world, until, &failed, emit)? {
-            return Ok(exit);
+        match until_next(policy, world, (number, until, last), emit)? {
+            Next::Attempt => {}
+            Next::Failed(ending) => hook = Some(ending),
+            Next::Over(status) => return Ok(status),
+        }
+    }
+}
+
+/// What is to be made of an attempt whose output could not be handed on, or after which there was no
+/// time: how the run exits.
+fn cut_short(cut: Cut, ending: &mut Ending, decision: &mut Decision) -> Exit {
+    match cut {
+        Cut::Signal(signal) => {
+            *decision = Decision::Stop(Reason::Signal(signal));
+            Exit::Raise(signal)
+        }
+        Cut::Deadline => {
+            ending.outcome = Outcome::TimedOut;
+            *decision = Decision::Stop(Reason::Deadline {
+                delay: Duration::ZERO,
+                server_wait: None,
+            });
+            ending.outcome.exit()
         }
     }
 }
@@ -176,50 +123,76 @@ fn settle(
     Ok(None)
 }
 
-/// The attempt before a retry.
-struct Failed<'a> {
-    attempt: u64,
-    outcome: &'a Outcome,
-    /// How the run exits if there is no other.
+/// The last run of the command.
+struct Last {
+    outcome: Outcome,
+    /// How `retry` exits if there is no other.
     exit: Exit,
 }
 
-/// The delay, and what is to be run after it. Tells how the run exits if it ends here.
+/// What comes after a delay.
+enum Next {
+    /// Another run of the command.
+    Attempt,
+    /// Another attempt, and this is its end: what was to run before it could not be started.
+    Failed(Ending),
+    /// The end of the run.
+    Over(Exit),
+}
+
+/// The delay until then after this attempt, and what is to be run after it.
 fn until_next(
     policy: &Policy,
     world: &mut impl World,
-    until: Duration,
-    failed: &Failed<'_>,
+    (attempt, until, last): (u64, Duration, &Last),
     emit: &mut Emit<'_>,
-) -> Result<Option<Exit>> {
-    let attempt = failed.attempt;
+) -> Result<Next> {
     if let Some(signal) = world.pause(until, emit)? {
-        return Ok(Some(interrupted(signal, attempt, world, emit)));
+        return Ok(Next::Over(interrupted(signal, attempt, world, emit)));
     }
     if is_too_late(policy, world, attempt, emit) {
-        return Ok(Some(failed.exit));
+        return Ok(Next::Over(last.exit));
     }
     let retry = Attempt {
         number: attempt + 1,
-        last: Some(failed.outcome),
+        last: Some(&last.outcome),
         ends_by: policy.attempt_ends_by(world.now()),
     };
     let Some(ending) = world.prepare(&retry, emit)? else {
-        return Ok(None);
+        return Ok(Next::Attempt);
     };
     if let Some(signal) = ending.interrupted {
-        return Ok(Some(interrupted(signal, attempt, world, emit)));
+        return Ok(Next::Over(interrupted(signal, attempt, world, emit)));
     }
-    if ending != Outcome::Exited(0).into() {
-        let total = world.now();
-        emit(&Event::HookFailed {
-            ending: &ending,
-            attempt,
-            total,
-        });
-        return Ok(Some(failed.exit));
+    match &ending.outcome {
+        Outcome::Exited(0) if ending.left_behind.is_none() => {}
+        Outcome::NotStarted(fault) if fault.class.passes() => {
+            return Ok(Next::Failed(of_the_hook(fault).into()));
+        }
+        _ => {
+            let total = world.now();
+            emit(&Event::HookFailed {
+                ending: &ending,
+                attempt,
+                total,
+            });
+            return Ok(Next::Over(last.exit));
+        }
     }
-    Ok(is_too_late(policy, world, attempt, emit).then_some(failed.exit))
+    let is_late = is_too_late(policy, world, attempt, emit);
+    Ok(if is_late {
+        Next::Over(last.exit)
+    } else {
+        Next::Attempt
+    })
+}
+
+/// The hook could not be started: told from the same fault of the command's.
+fn of_the_hook(fault: &StartFault) -> Outcome {
+    Outcome::NotStarted(StartFault {
+        class: fault.class,
+        reason: format!("--before-retry: {}", fault.reason),
+    })
 }
 
 /// Whether there is no time left for a retry: a wait may end late, if we were stopped meanwhile.

@@ -1002,6 +1002,56 @@ fn no_retry_comes_after_a_hook_that_failed_and_the_status_is_that_of_the_attempt
     }
 }
 
+/// A hook that the system cannot start, for a reason of this kind.
+fn unstarted(class: FaultClass) -> Ending {
+    cannot_start(class).ending
+}
+
+#[test]
+fn a_hook_that_cannot_start_for_a_shortage_uses_up_an_attempt_and_is_tried_again() {
+    for class in [FaultClass::Shortage, FaultClass::Busy] {
+        let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
+        // Not its own status counts, nor that of the attempt that it was: the command has not run.
+        assert_eq!(exit, Exit::Code(7));
+        let failure = "output of a failure";
+        let expected = [
+            "1 ''",
+            failure,
+            "delay",
+            "before 2 '7'",
+            failure,
+            "delay",
+            "before 3 '7'",
+            failure,
+        ];
+        assert_eq!(heard, expected);
+        let failed = "failed: cannot run: --before-retry: for a test; next in";
+        assert!(said.contains(&format!("attempt 2/3 {failed}")), "{said}");
+        let failed = "failed: cannot run: --before-retry: for a test; giving up";
+        assert!(said.contains(&format!("attempt 3/3 {failed}")), "{said}");
+    }
+}
+
+#[test]
+fn a_hook_that_can_never_start_ends_the_run() {
+    for class in [FaultClass::NotFound, FaultClass::NotExecutable] {
+        let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
+        assert_eq!((exit, heard.len()), (Exit::Code(7), 4));
+        assert!(said.contains("--before-retry failed: cannot run"), "{said}");
+    }
+}
+
+#[test]
+fn lists_decide_about_a_hook_that_cannot_start_as_about_a_command() {
+    let hook = || Some(unstarted(FaultClass::Shortage));
+    for flags in ["-a 3 --retry-on 7", "-a 3 --stop-on spawn"] {
+        let (exit, heard, _) = Listener::listen(flags, hook(), None);
+        assert_eq!((exit, heard.len()), (Exit::Code(7), 5), "{flags}");
+    }
+    let (exit, heard, _) = Listener::listen("-a 3 --retry-on 7,spawn", hook(), None);
+    assert_eq!((exit, heard.len()), (Exit::Code(7), 8));
+}
+
 #[test]
 fn a_signal_during_the_hook_is_one_during_the_delay() {
     let hook = Ending {
