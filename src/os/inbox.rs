@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{getpid, getsid};
+use rustix::process::{Pid, getpid, getsid};
 
 use super::sys::{self, Mask, Original};
 use crate::signal::Signal;
@@ -81,7 +81,7 @@ impl Inbox {
         // A signal between the handler's installation and what it is to do would be lost.
         let mask_at_start = sys::hold_signals();
         sys::write_to(writer);
-        let (mut heard, mut originals) = (Vec::with_capacity(64), Vec::new());
+        let (mut heard, mut originals) = (Vec::with_capacity(16), Vec::new());
         let hooked = hook_all(&mut heard, &mut originals);
         sys::release_signals(&mask_at_start);
         sys::unblock(Signal::CHLD);
@@ -163,7 +163,9 @@ fn hook_all(heard: &mut Vec<Signal>, originals: &mut Vec<Original>) -> io::Resul
     for signal in fatal.chain([Signal::USR1, Signal::USR2]) {
         heard.extend(sys::hear_unless_ignored(signal)?.then_some(signal));
     }
-    for signal in Signal::all_real_time() {
+    // Elsewhere their default ends us, and with us the command; as PID 1 it does nothing.
+    let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
+    for signal in real_time.into_iter().flatten() {
         // Who watches us, such as valgrind, may keep one of these for itself.
         let is_heard = sys::hear_unless_ignored(signal).unwrap_or(false);
         heard.extend(is_heard.then_some(signal));

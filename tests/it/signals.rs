@@ -226,16 +226,13 @@ fn an_ignored_sigchld_does_not_hide_the_childs_end() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_real_time_signal_is_passed_on_like_any_other() {
-    let call = Sandbox::new().retry(R).args([
-        "--",
-        "bash",
-        "-c",
-        &trapping("echo got; exit 9", "RTMIN+1"),
-    ]);
-    let mut running = call.spawn();
-    running.await_stdout("ready").signal(libc::SIGRTMIN() + 1);
-    running.wait().exits(9).stdout_is("ready\ngot\n");
+fn a_real_time_signal_ends_us_and_the_command_gets_term() {
+    let real_time = libc::SIGRTMIN() + 1;
+    let mut running = Sandbox::new()
+        .retry_sh(R, &trapping("echo term; exit 9", "TERM"))
+        .spawn();
+    running.await_stdout("ready").signal(real_time);
+    running.wait().dies_of(real_time).stdout_is("ready\nterm\n");
 }
 
 #[test]
