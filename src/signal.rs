@@ -68,6 +68,7 @@ impl Signal {
     pub(crate) const PIPE: Self = Self(libc::SIGPIPE);
     pub(crate) const KILL: Self = Self(libc::SIGKILL);
     pub(crate) const CONT: Self = Self(libc::SIGCONT);
+    pub(crate) const STOP: Self = Self(libc::SIGSTOP);
     pub(crate) const CHLD: Self = Self(libc::SIGCHLD);
     pub(crate) const TSTP: Self = Self(libc::SIGTSTP);
     pub(crate) const TTIN: Self = Self(libc::SIGTTIN);

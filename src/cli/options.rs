@@ -160,8 +160,10 @@ options! {
         /// Time for one attempt
         ///
         /// Without it, or with 0 or inf, there is no limit. An attempt that takes longer is ended (see
-        /// --signal and --kill-after), with all processes of its group, and counts as failed. The next
-        /// attempt starts when all of them are gone.
+        /// --signal and --kill-after) and counts as failed. All of its processes are ended: its process
+        /// group, and every descendant of the command whose parents are still there, whatever group it
+        /// is in. The next attempt starts when all of them are gone. Without /proc, and on systems other
+        /// than Linux, only the group is ended; see --process-group.
         #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
         pub(super) timeout: Option<Limit>,
 

@@ -1,40 +1,48 @@
-//! The processes of an attempt: whom a time limit ends, and whether all of them are gone.
+//! The processes of an attempt: whom a time limit ends, whom a signal is passed on to, and whether
+//! all of them are gone.
 //!
-//! Where the system can neither list processes nor watch them (no /proc, no pidfd, not Linux), the
-//! members are not known: then the signals still go to the group, and the whole grace is waited.
+//! Where the system does not list processes (no /proc, not Linux), the members are not known: then
+//! signals go to the group, and the group is asked whether there is somebody left in it.
 
-use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, getpgid, test_kill_process_group};
+use rustix::process::Pid;
 
-use super::sys;
 use crate::signal::Signal;
 use crate::stream::is_ready;
+use outsiders::{Outsider, Outsiders};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{find, has_ended, watch};
+use elsewhere::{await_end, find, has_ended, has_lost_parent, outside, watch};
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
-use linux::{find, has_ended, watch};
+use linux::{await_end, find, has_ended, has_lost_parent, outside, watch};
+mod outsiders;
+mod signals;
 
 /// How many members are watched at a time, whatever their number: descriptors are few.
 const MOST_WATCHES: usize = 16;
 
-/// How often what was started at the last moment is looked for at a time.
-const MOST_ROUNDS: usize = 8;
-
-/// Whom a time limit means.
+/// Where the attempt runs. Whoever is linked to the child by parents belongs to it in either case,
+/// whatever its group: a script's own `timeout 60 curl` is no daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The group that this child leads. Who left it by setsid or setpgid has opted out.
+    /// In a group that this child leads, all of which belongs to it.
     Group(Pid),
-    /// This child and its descendants that are still in our own group.
+    /// In our own group, of which this child and its descendants belong to it.
     Descendants(Pid),
+}
+
+impl Scope {
+    /// The child itself.
+    fn child(self) -> Pid {
+        match self {
+            Self::Group(child) | Self::Descendants(child) => child,
+        }
+    }
 }
 
 /// A process, told from a later one with the same pid by when it started.
@@ -50,6 +58,21 @@ struct Member {
     watch: Option<OwnedFd>,
 }
 
+/// Whom [`find`] is to find.
+struct Wanted<'a> {
+    scope: Scope,
+    marks: &'a [Vec<u8>],
+    known: &'a [Process],
+    struck: Option<u64>,
+}
+
+/// What [`find`] has found.
+struct Found {
+    members: Vec<Process>,
+    /// When the newest of all processes was started.
+    newest: u64,
+}
+
 /// The members besides the child itself, which is waited for by its parent, us.
 pub(super) struct Family {
     scope: Scope,
@@ -58,6 +81,13 @@ pub(super) struct Family {
     marks: [Vec<u8>; 2],
     members: Vec<Member>,
     is_known: bool,
+    /// When the newest process had been started when members were first looked for. Who has left
+    /// before that is not to be found later.
+    struck: Option<u64>,
+    /// Whether the child's pid is no longer its own.
+    is_reaped: bool,
+    /// Who is to hear of a signal if the child leaves it without a parent.
+    outsiders: Outsiders,
 }
 
 impl Family {
@@ -68,20 +98,33 @@ impl Family {
             marks,
             members: Vec::new(),
             is_known: true,
+            struck: None,
+            is_reaped: false,
+            outsiders: Outsiders::default(),
         }
     }
 
     /// Finds the members that are alive, and tells whether there are any that were not known.
     pub(super) fn look(&mut self) -> bool {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
-        let found = find(self.scope, &self.marks, &known);
-        self.is_known &= found.is_some();
-        let found = found.unwrap_or_default();
-        let any = !found.is_empty();
-        self.members.extend(found.into_iter().map(|process| Member {
-            process,
-            watch: None,
-        }));
+        let found = find(&Wanted {
+            scope: self.scope,
+            marks: &self.marks,
+            known: &known,
+            struck: self.struck,
+        });
+        let Some(Found { members, newest }) = found else {
+            self.is_known = false;
+            self.sift();
+            return false;
+        };
+        self.struck = self.struck.or(Some(newest));
+        let any = !members.is_empty();
+        self.members
+            .extend(members.into_iter().map(|process| Member {
+                process,
+                watch: None,
+            }));
         self.sift();
         any
     }
@@ -109,15 +152,26 @@ impl Family {
         self.members.is_empty() && self.is_known
     }
 
-    /// Whether nobody is left besides the child. Members that are not known are gone when KILL has
-    /// been `sent`.
-    pub(super) fn is_gone(&mut self, sent: bool) -> bool {
+    /// Whether nobody is left besides the child.
+    pub(super) fn is_gone(&mut self) -> bool {
         self.sift();
         if self.members.is_empty() {
             // Whoever was started by a member in its last moments is found by a second look.
             self.look();
         }
-        self.members.is_empty() && (self.is_known || sent)
+        self.members.is_empty() && (self.is_known || !self.answers())
+    }
+
+    /// Whether it takes a question to the group to learn that it is empty: the child must be reaped
+    /// first, because as a zombie it would answer.
+    pub(super) fn must_be_asked(&self) -> bool {
+        !self.is_known && matches!(self.scope, Scope::Group(_))
+    }
+
+    /// Notes that the child is reaped. Nothing is sent to its pid from here on; that of the group is
+    /// not given away as long as anybody is in it.
+    pub(super) fn note_reaped(&mut self) {
+        self.is_reaped = true;
     }
 
     /// Descriptors of which one becomes readable before all members are gone, if there can be any.
@@ -133,87 +187,16 @@ impl Family {
         self.members.first().map(|member| member.process.pid)
     }
 
-    /// Sends a signal to where it would have gone without us: the child, or its group.
-    ///
-    /// # Errors
-    /// EPERM when one may not be signalled by us, ESRCH when nobody is there.
-    pub(super) fn pass(&self, signal: Signal) -> io::Result<()> {
-        match self.scope {
-            Scope::Descendants(child) => send(child, signal),
-            Scope::Group(leader) => {
-                let group = sys::kill(-leader.as_raw_nonzero().get(), signal);
-                // It may have gone to another group meanwhile.
-                match getpgid(Some(leader)) {
-                    Ok(group_now) if group_now != leader => group.or(send(leader, signal)),
-                    _ => group,
-                }
-            }
+    /// Notes who is to hear of a signal that comes now, should the child leave it without a parent.
+    pub(super) fn note_outsiders(&mut self) {
+        if let Scope::Group(leader) = self.scope {
+            self.outsiders.note(leader);
         }
     }
 
-    /// Sends a signal to the child and all members.
-    ///
-    /// # Errors
-    /// EPERM when one may not be signalled by us; that one is gone is no error.
-    pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
-        let passed = self.pass(signal);
-        match self.scope {
-            Scope::Group(_) => passed,
-            Scope::Descendants(_) => {
-                let alive = self
-                    .members
-                    .iter()
-                    .filter(|member| !has_ended(member.process));
-                let refused = |result: io::Result<()>| {
-                    result
-                        .err()
-                        .filter(|error| error.raw_os_error() == Some(libc::EPERM))
-                };
-                let refusals = alive.filter_map(|member| refused(send(member.process.pid, signal)));
-                refused(passed)
-                    .into_iter()
-                    .chain(refusals)
-                    .next()
-                    .map_or(Ok(()), Err)
-            }
-        }
+    /// The child has ended after it was told a signal: tells it to those outside its group that it
+    /// has left without a parent.
+    pub(super) fn pass_to_orphans(&mut self, signal: Signal) {
+        self.outsiders.pass_to_orphans(signal);
     }
-
-    /// Sends KILL to all, and to whom they have started before it reached them.
-    ///
-    /// # Errors
-    /// As [`Family::signal`].
-    pub(super) fn kill(&mut self) -> io::Result<()> {
-        self.look();
-        let mut killed = self.signal(Signal::KILL);
-        // Each round can only find what the dead of the round before have started.
-        for _ in 0..MOST_ROUNDS {
-            if !self.look() {
-                break;
-            }
-            killed = killed.and(self.signal(Signal::KILL));
-        }
-        killed
-    }
-
-    /// Whether, of a group whose leader is reaped, somebody is left whom we may not signal and
-    /// perhaps not see.
-    pub(super) fn has_unseen_rest(&self) -> bool {
-        let Scope::Group(leader) = self.scope else {
-            return false;
-        };
-        // Nothing is sent, so that nothing is lost if the number has been given to another group.
-        test_kill_process_group(leader).is_err_and(|error| error == Errno::PERM)
-    }
-
-    /// A last KILL to a group after a time limit, while its leader's pid still pins the group's.
-    pub(super) fn sweep(&self, after_limit: bool) {
-        if let (true, Scope::Group(leader)) = (after_limit, self.scope) {
-            let _ = sys::kill(-leader.as_raw_nonzero().get(), Signal::KILL);
-        }
-    }
-}
-
-fn send(pid: Pid, signal: Signal) -> io::Result<()> {
-    sys::kill(pid.as_raw_nonzero().get(), signal)
 }

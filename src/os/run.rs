@@ -2,10 +2,11 @@
 
 use std::io;
 
-use rustix::process::{Pid, WaitIdStatus};
+use rustix::process::{Pid, WaitIdOptions, WaitIdStatus};
 
 use super::family::{Family, Scope};
 use super::inbox::Arrival;
+use super::reap::wait_for;
 use crate::leash::Leash;
 use crate::signal::Signal;
 use crate::status::{Ending, OWN_FAILURE, Outcome};
@@ -30,6 +31,10 @@ pub(super) struct Run {
     pub(super) missed: u64,
     /// The first fatal signal that reached us.
     pub(super) interrupted: Option<Signal>,
+    /// The last one that was passed on to the group of the command.
+    pub(super) passed_on: Option<Signal>,
+    /// How the child ended, if it was reaped before the rest of its group is gone.
+    reaped: Option<WaitIdStatus>,
     /// The messages for the command that we passed on.
     pub(super) told: Vec<Signal>,
 }
@@ -49,8 +54,37 @@ impl Run {
             family: Family::new(scope, newborn.marks),
             missed: newborn.missed,
             interrupted: None,
+            passed_on: None,
+            reaped: None,
             told: Vec::new(),
         }
+    }
+
+    /// How the child has ended, if it has. It is not reaped as long as its pid is needed.
+    pub(super) fn ended(&mut self) -> io::Result<Option<WaitIdStatus>> {
+        if self.reaped.is_some() {
+            return Ok(self.reaped);
+        }
+        let ended = wait_for(self.child, WaitIdOptions::NOWAIT)?;
+        if ended.is_some() && self.leash.is_pulled() && self.family.must_be_asked() {
+            self.reap()?;
+            self.reaped = ended;
+        }
+        Ok(ended)
+    }
+
+    /// Reaps the child, which has ended, if that is not done.
+    pub(super) fn reap(&mut self) -> io::Result<()> {
+        if self.reaped.is_none() {
+            wait_for(self.child, WaitIdOptions::empty())?;
+            self.family.note_reaped();
+        }
+        Ok(())
+    }
+
+    /// The child, as long as its pid is its own.
+    pub(super) fn unreaped(&self) -> Option<Pid> {
+        self.reaped.is_none().then_some(self.child)
     }
 
     pub(super) fn send(&mut self, signal: Signal) {

@@ -1,13 +1,14 @@
 //! One attempt from its start to its end.
 
 use std::io;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::WaitIdOptions;
+use rustix::process::WaitIdStatus;
 
 use super::inbox::{self, Arrival};
-use super::reap::{reap_orphans, wait_for};
+use super::reap::reap_orphans;
 use super::run::{Newborn, Run, number};
 use super::{Machine, sys};
 use crate::engine::{Emit, World as _};
@@ -15,6 +16,9 @@ use crate::event::Event;
 use crate::leash::{Leash, Pull};
 use crate::signal::Signal;
 use crate::status::Ending;
+
+/// How often a group whose members are not known is asked whether there are any.
+const ASKING: Duration = Duration::from_millis(20);
 
 impl Machine<'_> {
     /// Supervises the child until it, and after a time limit all of its family, is gone.
@@ -49,20 +53,12 @@ impl Machine<'_> {
         for arrival in self.inbox.take() {
             self.pass_on(run, arrival, emit);
         }
-        reap_orphans(Some(run.child));
-        let ended = wait_for(run.child, WaitIdOptions::NOWAIT)?;
+        reap_orphans(run.unreaped());
+        let ended = run.ended()?;
         self.carry(run);
         if let Some(status) = &ended {
-            let is_over = !run.leash.is_pulled() || run.family.is_gone(run.leash.is_spent());
-            if is_over {
-                self.flow.end();
-                let mut ending = run.ending(status);
-                run.family.sweep(run.leash.is_pulled());
-                wait_for(run.child, WaitIdOptions::empty())?;
-                if run.leash.is_pulled() && run.family.has_unseen_rest() {
-                    ending.left_behind = number(run.child);
-                }
-                return Ok(Some(ending));
+            if !run.leash.is_pulled() || run.family.is_gone() {
+                return self.end(run, status).map(Some);
             }
         }
         let mut has_pulled = false;
@@ -74,7 +70,14 @@ impl Machine<'_> {
                     run.kill();
                     emit(&Event::Killed);
                 }
-                Pull::LetGo => return Ok(Some(run.let_go(ended.is_some()))),
+                Pull::LetGo => {
+                    return match &ended {
+                        // What answers still may be dead already: nobody need have reaped it.
+                        Some(status) if run.family.must_be_asked() => self.end(run, status),
+                        _ => Ok(run.let_go(ended.is_some())),
+                    }
+                    .map(Some);
+                }
             }
         }
         if run.leash.is_spent() && !has_pulled {
@@ -89,8 +92,25 @@ impl Machine<'_> {
         let members = run.family.watches().into_iter();
         let members = members.map(|member| PollFd::new(member, PollFlags::IN));
         let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
+        let is_to_ask = ended.is_some() && run.family.must_be_asked();
+        let left = left.into_iter().chain(is_to_ask.then_some(ASKING)).min();
         self.inbox.wait(left, members.chain(self.flow.watched()))?;
         Ok(None)
+    }
+
+    /// The child has ended with `status`, and nobody of its family is left who must go.
+    fn end(&mut self, run: &mut Run, status: &WaitIdStatus) -> io::Result<Ending> {
+        self.flow.end();
+        let mut ending = run.ending(status);
+        if let Some(signal) = run.passed_on.filter(|_| !run.leash.is_pulled()) {
+            run.family.pass_to_orphans(signal);
+        }
+        run.family.sweep(run.leash.is_pulled());
+        run.reap()?;
+        if run.leash.is_pulled() && run.family.has_unseen_rest() {
+            ending.left_behind = number(run.child);
+        }
+        Ok(ending)
     }
 
     /// Carries on what flows. A command that waits for our readers is not silent.
@@ -117,7 +137,9 @@ impl Machine<'_> {
     ) {
         if inbox::is_for_the_command(signal) {
             // A message is for the command itself; its children would not expect it.
-            let _ = sys::kill(run.child.as_raw_nonzero().get(), signal);
+            if let Some(child) = run.unreaped() {
+                let _ = sys::kill(child.as_raw_nonzero().get(), signal);
+            }
             run.told.push(signal);
             emit(&Event::Forwarded(signal));
         } else if inbox::is_fatal(signal) {
@@ -128,6 +150,9 @@ impl Machine<'_> {
             {
                 return;
             }
+            // Who is linked to it must be known before parents die.
+            run.family.note_outsiders();
+            run.passed_on = Some(signal);
             // It may be gone already, or not ours to signal; either way its end is what counts. A
             // stopped process would keep the signal waiting, hence CONT.
             let _ = run.family.pass(signal);

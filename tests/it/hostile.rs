@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
-use crate::support::{AT_ONCE, Call, RETRY, Sandbox, can_be_tried};
+use crate::support::{AT_ONCE, Call, RETRY, Sandbox, can_be_tried, send};
 
 /// Whether a test that needs root may go on.
 fn is_root() -> bool {
@@ -131,6 +131,36 @@ fn as_pid_1_a_signal_from_outside_reaches_the_command() {
 }
 
 #[test]
+fn as_pid_1_a_real_time_signal_is_passed_on_like_any_other() {
+    let script = "exec bash -c \"trap 'echo got; exit 9' RTMIN+1; echo ready; while :; do sleep 0.05; done\"";
+    for group in ["new", "inherit"] {
+        let options = format!("-a 3 --base 10ms --process-group {group}");
+        let sandbox = Sandbox::new();
+        let mut running = as_init(&sandbox, &options, script).spawn();
+        running.await_stdout("ready");
+        let init = rustix::process::Pid::from_raw(only_child(running.pid())).expect("a pid");
+        assert!(send(init, libc::SIGRTMIN() + 1));
+        running.wait().exits(9).stdout_is("ready\ngot\n");
+    }
+}
+
+#[test]
+fn a_hook_that_cannot_start_for_a_shortage_uses_up_an_attempt_and_is_tried_again() {
+    let sandbox = Sandbox::new();
+    // The first attempt uses up the last process that may be there.
+    let script = format!(
+        "ulimit -u 1; exec {RETRY} -a 3 --base 10ms --before-retry 'echo hook' --log-format json -- /bin/false"
+    );
+    let words = [as_nobody(), vec!["bash", "-c", &script]].concat();
+    let done = call(&sandbox, &words).run();
+    done.exits(125).stdout_is("");
+    let attempts = done.stderr.matches("\"event\":\"attempt\"").count();
+    let refused = done.stderr.matches("\"outcome\":\"not_started\"").count();
+    assert_eq!((attempts, refused), (3, 4), "{done:?}");
+    assert_eq!(done.stderr.matches("--before-retry").count(), 2, "{done:?}");
+}
+
+#[test]
 fn too_many_processes_are_a_shortage_that_is_tried_again() {
     let sandbox = Sandbox::new();
     let script = format!("ulimit -u 1; exec {RETRY} -a 3 --base 10ms -- true");
@@ -179,6 +209,53 @@ fn without_proc_a_time_limit_ends_what_it_can_know() {
     }
 }
 
+/// `retry` with these options around a script, where there is no /proc.
+fn without_proc(sandbox: &Sandbox, options: &str, script: &str) -> Call {
+    let mount = "mount -t tmpfs none /proc && exec \"$@\"";
+    let words = [unshare(&["--mount"]), vec!["bash", "-c", mount, "-", RETRY]].concat();
+    let options = options.split_whitespace();
+    let retry = call(sandbox, &words).args(options);
+    retry.args(["--", "bash", "-c", script])
+}
+
+#[test]
+fn without_proc_no_grace_is_waited_for_those_who_are_gone() {
+    for (group, script) in [
+        ("new", "sleep 31 & sleep 31; :"),
+        (
+            "new",
+            "(trap 'sleep 0.5; echo cleaned; exit' TERM; while :; do sleep 0.05; done) & sleep 31; :",
+        ),
+        ("inherit", "exec sleep 31"),
+    ] {
+        let sandbox = Sandbox::new();
+        let options = format!("-v -a 1 --process-group {group} --timeout 500ms -k 50s");
+        let done = without_proc(&sandbox, &options, script).run();
+        // Zombies answer for their group, and who adopts them may be slow to take them away.
+        done.exits(124).took_less_than(AT_ONCE * 4);
+        assert!(!done.stderr.contains("SIGKILL"), "{done:?}");
+        assert_eq!(
+            done.stdout.is_empty(),
+            !script.contains("cleaned"),
+            "{done:?}"
+        );
+    }
+}
+
+#[test]
+fn without_proc_a_group_has_its_grace_and_then_kill_and_no_attempt_runs_beside_it() {
+    let sandbox = Sandbox::new();
+    let options = "-v -a 2 --base 0 --process-group new --timeout 500ms -k 500ms";
+    let script =
+        "exec 9>>lock; flock -n 9 || echo OVERLAP; (trap '' TERM; exec sleep 31) & sleep 31; :";
+    let done = without_proc(&sandbox, options, script).run();
+    done.exits(124)
+        .stdout_is("")
+        .took_at_least(Duration::from_secs(2))
+        .took_less_than(AT_ONCE * 4);
+    assert_eq!(done.stderr.matches("SIGKILL sent").count(), 2, "{done:?}");
+}
+
 #[test]
 fn what_we_may_not_signal_ends_the_retrying_and_is_named() {
     if !is_root() {
@@ -225,7 +302,7 @@ fn what_we_may_not_signal_ends_the_retrying_and_is_named() {
 }
 
 #[test]
-fn with_another_namespaces_proc_the_whole_grace_is_waited() {
+fn with_another_namespaces_proc_a_group_has_its_grace() {
     // Whom that names there are others, or nobody.
     let sandbox = Sandbox::new();
     let words = unshare(&["--pid", "--fork", "--kill-child"]);

@@ -7,6 +7,8 @@ mod curl;
 mod delivery;
 mod elsewhere;
 mod exit;
+#[cfg(target_os = "linux")]
+mod family;
 mod field;
 mod github;
 mod help;

@@ -74,11 +74,12 @@ options! {
 
         /// auto, new or inherit [default: auto]
         ///
-        /// Which process group the command runs in. new: each attempt leads one of its own; a time limit
-        /// ends all of it, but keys of a terminal do not reach it and reading the terminal stops it.
-        /// inherit: that of retry; a time limit ends the command and those of its descendants that are
-        /// in it, and whoever kills the group of retry kills the command too. auto: inherit if there is
-        /// a controlling terminal, else new.
+        /// Which process group the command runs in. new: each attempt leads one of its own; keys of a
+        /// terminal do not reach it, and reading the terminal stops it. inherit: that of retry; whoever
+        /// kills the group of retry kills the command too. auto: inherit if there is a controlling
+        /// terminal, else new. A time limit ends all processes of the attempt in either case; but
+        /// without /proc, and on systems other than Linux, with new only those of the group, and with
+        /// inherit only the command itself.
         #[arg(long, value_name = "GROUP")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) process_group: Option<GroupName>,

@@ -3,9 +3,11 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{Process, Scope};
+use rustix::process::Pid;
 
-pub(super) fn find(_: Scope, _: &[Vec<u8>], _: &[Process]) -> Option<Vec<Process>> {
+use super::{Found, Outsider, Process, Wanted};
+
+pub(super) fn find(_: &Wanted<'_>) -> Option<Found> {
     None
 }
 
@@ -16,3 +18,13 @@ pub(super) fn has_ended(_: Process) -> bool {
 pub(super) fn watch(_: Process) -> io::Result<OwnedFd> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+pub(super) fn outside(_: Pid) -> Vec<Outsider> {
+    Vec::new()
+}
+
+pub(super) fn has_lost_parent(_: Process, _: Process) -> bool {
+    false
+}
+
+pub(super) fn await_end(_: Process) {}

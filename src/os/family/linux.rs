@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpgrp, getpid, pidfd_open};
 
-use super::{Process, Scope};
+use super::{Found, Outsider, Process, Scope, Wanted};
 
 /// What /proc/PID/stat says of a process that is alive.
 #[derive(Clone, Copy)]
@@ -18,51 +19,53 @@ struct Stat {
     has_ended: bool,
 }
 
-/// The members that are alive and not in `known`; nothing if that cannot be known.
-pub(super) fn find(scope: Scope, marks: &[Vec<u8>], known: &[Process]) -> Option<Vec<Process>> {
+/// The members that are alive and not known; nothing if that cannot be known.
+pub(super) fn find(wanted: &Wanted<'_>) -> Option<Found> {
     let all = processes()?;
-    let members = match scope {
-        Scope::Group(leader) => of_group(&all, leader, leader),
-        Scope::Descendants(child) => {
-            let below = below(child, known, &all);
-            let ours = of_group(&all, getpgrp(), child);
-            // What was run before the attempt has the same marks, and may have left a daemon.
-            let since = read(child).ok().flatten().map(|stat| stat.process.started);
-            let is_ours = |process: &Process| {
-                below.contains(process)
-                    || since.is_none_or(|since| process.started >= since) && bears(*process, marks)
-            };
-            ours.into_iter().filter(is_ours).collect()
+    let below = below(wanted.scope.child(), wanted.known, &all);
+    // What was run before the attempt has the same marks, and may have left a daemon.
+    let since = match wanted.scope {
+        Scope::Group(_) => None,
+        Scope::Descendants(child) => read(child).ok().flatten().map(|is| is.process.started),
+    };
+    let is_in_group = |stat: &Stat| match wanted.scope {
+        Scope::Group(leader) => stat.group == raw(leader),
+        Scope::Descendants(_) => {
+            stat.group == raw(getpgrp())
+                && since.is_none_or(|since| stat.process.started >= since)
+                && bears(stat.process.pid, wanted.marks)
         }
     };
-    Some(
-        members
-            .into_iter()
-            .filter(|process| !known.contains(process))
-            .collect(),
-    )
-}
-
-/// The processes of a group but this one and ourselves.
-fn of_group(all: &[Stat], group: Pid, except: Pid) -> Vec<Process> {
-    let group = group.as_raw_nonzero().get();
-    let processes = all
-        .iter()
-        .filter(|stat| stat.group == group)
-        .map(|stat| stat.process);
-    processes
-        .filter(|process| process.pid != except && process.pid != getpid())
-        .collect()
+    // Whose parent has ended as soon as the limit was reached is no daemon of one that left before.
+    let is_abandoned = |stat: &Stat| {
+        let is_new = |struck| stat.process.started >= struck;
+        wanted.struck.is_some_and(is_new)
+            && bears(stat.process.pid, wanted.marks)
+            && !Pid::from_raw(stat.parent).is_some_and(|parent| bears(parent, wanted.marks))
+    };
+    let is_member = |stat: &&Stat| {
+        let process = stat.process;
+        !wanted.known.contains(&process)
+            && process.pid != wanted.scope.child()
+            && process.pid != getpid()
+            && (below.contains(&process) || is_in_group(stat) || is_abandoned(stat))
+    };
+    let members = all.iter().filter(is_member).map(|stat| stat.process);
+    let newest = all.iter().map(|stat| stat.process.started).max();
+    Some(Found {
+        members: members.collect(),
+        newest: newest.unwrap_or_default(),
+    })
 }
 
 /// Everything below the child and the members known already, whose parents may be gone.
 fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
-    let known = known.iter().map(|process| process.pid);
+    let is_alive = |known: &&Process| all.iter().any(|stat| stat.process == **known);
+    let known = known.iter().filter(is_alive).map(|process| process.pid);
     let mut parents: Vec<Pid> = known.chain([child]).collect();
     let mut below: Vec<Process> = Vec::new();
     while let Some(parent) = parents.pop() {
-        let parent = parent.as_raw_nonzero().get();
-        for stat in all.iter().filter(|stat| stat.parent == parent) {
+        for stat in all.iter().filter(|stat| stat.parent == raw(parent)) {
             // What was read one after the other may form a circle that never was.
             if !below.contains(&stat.process) {
                 parents.push(stat.process.pid);
@@ -73,9 +76,74 @@ fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
     below
 }
 
+/// Those outside the group that this child leads who are linked to it by parents.
+pub(super) fn outside(leader: Pid) -> Vec<Outsider> {
+    let Ok(Some(child)) = read(leader) else {
+        return Vec::new();
+    };
+    let (mut parents, mut outside) = (vec![child], Vec::new());
+    // Each is found once, below the one parent that it has; a circle that never was ends here.
+    for _ in 0..MOST_PARENTS {
+        let Some(parent) = parents.pop() else { break };
+        for stat in children(parent.process.pid) {
+            if stat.group != raw(leader) {
+                outside.push(Outsider {
+                    process: stat.process,
+                    parent: parent.process,
+                    may_lose_it_yet: parent.group == raw(leader) && parent.process.pid != leader,
+                });
+            }
+            parents.push(stat);
+        }
+    }
+    outside
+}
+
+/// How many processes are asked for their children when a signal comes, which is not to be late.
+const MOST_PARENTS: usize = 1000;
+
+/// The children of a process that are alive. The kernel lists them for each of its threads, or it
+/// was built without that; then all processes are looked at.
+fn children(parent: Pid) -> Vec<Stat> {
+    let threads = fs::read_dir(format!("/proc/{}/task", raw(parent)));
+    let lists = threads.into_iter().flatten().map(|thread| {
+        let list = thread.and_then(|thread| fs::read_to_string(thread.path().join("children")));
+        list.ok()
+    });
+    let Some(lists): Option<Vec<String>> = lists.collect() else {
+        let all = processes().unwrap_or_default();
+        let is_child = |stat: &Stat| stat.parent == raw(parent);
+        return all.into_iter().filter(is_child).collect();
+    };
+    let numbers = lists.iter().flat_map(|list| list.split_ascii_whitespace());
+    let pids = numbers.filter_map(|number| Pid::from_raw(number.parse().ok()?));
+    pids.filter_map(|pid| stat(pid).ok().flatten()).collect()
+}
+
+/// Whether a process is alive and no longer a child of this parent.
+pub(super) fn has_lost_parent(process: Process, parent: Process) -> bool {
+    let now = stat(process.pid).ok().flatten();
+    now.is_some_and(|now| now.process == process && now.parent != raw(parent.pid))
+}
+
+/// Waits a moment for a process to end.
+pub(super) fn await_end(process: Process) {
+    const MOMENT: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 50_000_000,
+    };
+    if let Ok(watch) = watch(process) {
+        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&MOMENT));
+    }
+}
+
+fn raw(pid: Pid) -> i32 {
+    pid.as_raw_nonzero().get()
+}
+
 /// Whether a process was started with all these entries in its environment.
-fn bears(process: Process, marks: &[Vec<u8>]) -> bool {
-    let environment = fs::read(format!("/proc/{}/environ", process.pid.as_raw_nonzero()));
+fn bears(pid: Pid, marks: &[Vec<u8>]) -> bool {
+    let environment = fs::read(format!("/proc/{}/environ", raw(pid)));
     let environment = environment.unwrap_or_default();
     let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
     marks.iter().all(|mark| entries.contains(&mark.as_slice()))

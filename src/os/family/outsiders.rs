@@ -1,0 +1,46 @@
+//! Those outside the child's group who were linked to it when a signal came.
+//!
+//! The group is told by one call. They are not in it, and those who have put them there, such as
+//! timeout(1), pass a signal on by themselves; but nobody does once their parents are gone.
+
+use rustix::process::Pid;
+
+use super::signals::send;
+use super::{Process, await_end, has_lost_parent, outside};
+use crate::signal::Signal;
+
+/// A process outside the group, and its parent when a signal came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outsider {
+    pub(super) process: Process,
+    pub(super) parent: Process,
+    /// Whether the parent stands in the group, and is not the child: it was told as well, and may
+    /// end a moment later than the child.
+    pub(super) may_lose_it_yet: bool,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Outsiders(Vec<Outsider>);
+
+impl Outsiders {
+    /// Notes those that there are as a signal comes.
+    pub(super) fn note(&mut self, leader: Pid) {
+        let now = outside(leader);
+        self.0.retain(|one| !now.contains(one));
+        self.0.extend(now);
+    }
+
+    /// The child has ended: tells the signal, once, to those who have lost their parent.
+    pub(super) fn pass_to_orphans(&mut self, signal: Signal) {
+        for one in self.0.drain(..) {
+            if one.may_lose_it_yet {
+                await_end(one.parent);
+            }
+            if has_lost_parent(one.process, one.parent) {
+                let _ = send(one.process.pid, signal);
+                let _ = send(one.process.pid, Signal::CONT);
+            }
+        }
+    }
+}
