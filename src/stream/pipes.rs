@@ -42,3 +42,8 @@ pub(super) fn state(watched: PollFd<'_>) -> PollFlags {
 pub(crate) fn is_ready(fd: &OwnedFd) -> bool {
     !state(PollFd::new(fd, PollFlags::IN)).is_empty()
 }
+
+/// Whether a pipe takes nothing more for now, although somebody may still read it.
+pub(super) fn is_full(pipe: &OwnedFd) -> bool {
+    state(PollFd::new(pipe, PollFlags::OUT)).is_empty()
+}

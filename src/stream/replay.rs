@@ -25,6 +25,8 @@ const MOST_ROUNDS: usize = 16;
 pub(super) struct Replay {
     /// Nothing when it has come to its end.
     source: Option<OwnedFd>,
+    /// Whether a read of the source may wait, because others have it too.
+    may_wait: bool,
     spool: Spool,
     /// What the attempt reads from.
     feed: Option<Feed>,
@@ -36,8 +38,30 @@ struct Feed {
     pipe: OwnedFd,
     /// How much of the spool has gone there.
     at: u64,
-    /// Whether there is more for it than it takes.
+    /// Whether there may be more for it than it takes.
     is_full: bool,
+}
+
+impl Feed {
+    /// Lets the attempt have what is in the source, and leaves it there; 0 at its end.
+    ///
+    /// # Errors
+    /// AGAIN if nothing can go there now, and then it is known which of the two pipes to wait for.
+    fn tee(&mut self, source: &OwnedFd) -> Result<usize, Errno> {
+        let first = pipes::tee(source, &self.pipe);
+        if first != Err(Errno::AGAIN) {
+            return first;
+        }
+        // Of a named pipe whose last writer was gone when we opened it, the end is told by nothing but
+        // a read of what is empty; and no read is tried for a pipe that is full. So the source must
+        // not be asked whether there is more.
+        self.is_full = pipes::is_full(&self.pipe);
+        if self.is_full {
+            return first;
+        }
+        // Nobody but us fills it, so that this time it cannot be the reason.
+        pipes::tee(source, &self.pipe)
+    }
 }
 
 impl Replay {
@@ -51,6 +75,7 @@ impl Replay {
         widen(ours.as_fd());
         let own = reopened(ours.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         Ok(Self {
+            may_wait: own.is_err(),
             source: Some(own.or_else(|_| ours.as_fd().try_clone_to_owned())?),
             spool: Spool::new()?,
             feed: None,
@@ -128,16 +153,13 @@ impl Replay {
         let (Some(source), Some(feed)) = (&self.source, &mut self.feed) else {
             return Ok(false);
         };
-        match pipes::tee(source, &feed.pipe) {
+        match feed.tee(source) {
             Ok(0) => self.come_to_the_end(),
             Ok(length) => {
                 feed.at += length as u64;
                 self.spool.take(source, length).context(NOT_KEPT)?;
             }
-            Err(Errno::AGAIN) => {
-                feed.is_full = is_ready(source);
-                return Ok(false);
-            }
+            Err(Errno::AGAIN) => return Ok(false),
             Err(Errno::PIPE) => self.feed = None,
             Err(_) => return self.copy(),
         }
@@ -152,7 +174,8 @@ impl Replay {
 
     /// The same, where the system cannot do it without us.
     fn copy(&mut self) -> Result<bool> {
-        let Some(source) = self.source.as_ref().filter(|source| is_ready(source)) else {
+        let may_read = |source: &&OwnedFd| !self.may_wait || is_ready(source);
+        let Some(source) = self.source.as_ref().filter(may_read) else {
             return Ok(false);
         };
         self.buffer.resize(BUFFER, 0);

@@ -11,6 +11,8 @@ use crate::input::{check, pipe};
 use crate::support::{AT_ONCE, Sandbox};
 use crate::terminal::open_terminal;
 use libc::{SIGKILL, SIGTERM};
+#[cfg(target_os = "linux")]
+use rustix::fs::{Mode, OFlags};
 
 const REPLAY: &str = "--base 10ms --cap 10ms --jitter none --stdin replay";
 
@@ -37,6 +39,59 @@ fn every_attempt_reads_all_of_a_named_pipe() {
         "mkfifo p; { echo a; sleep 0.2; echo b; } >p & retry $FAST -a 2 --stdin replay -- sh -c 'cat; exit 1' <p; echo $?",
         "a\nb\na\nb\n1\n",
     );
+}
+
+/// A named pipe that holds these pieces and whose last writer has gone.
+#[cfg(target_os = "linux")]
+fn named_pipe_of(sandbox: &Sandbox, pieces: &[usize]) -> OwnedFd {
+    let path = sandbox.path("pipe");
+    let made = sandbox.command("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo runs").success());
+    let open = |flags| {
+        let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        rustix::fs::open(&path, flags, Mode::empty()).expect("a named pipe")
+    };
+    let reader = open(OFlags::RDONLY);
+    let writer = open(OFlags::WRONLY);
+    rustix::pipe::fcntl_setpipe_size(&writer, 1 << 20).expect("room");
+    for piece in pieces {
+        let written = rustix::io::write(&writer, &vec![b'x'; *piece]);
+        assert_eq!(written, Ok(*piece));
+    }
+    rustix::io::ioctl_fionbio(&reader, false).expect("a pipe");
+    reader
+}
+
+/// Two attempts read these pieces from a named pipe.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn check_named_pipe(pieces: &[usize]) {
+    let sandbox = Sandbox::new();
+    let stdin = named_pipe_of(&sandbox, pieces);
+    let call = sandbox.retry_sh(&format!("{REPLAY} -q -a 2"), "wc -c; exit 1");
+    let done = call.stdin(stdin).run();
+    let counted: Vec<&str> = done.stdout.split_whitespace().collect();
+    let length = pieces.iter().sum::<usize>().to_string();
+    assert_eq!(counted, [&length, &length], "{done:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_named_pipe_that_just_fills_the_one_to_the_command_comes_to_its_end() {
+    for length in [
+        8192, 65_535, 65_536, 65_537, 1_044_480, 1_044_481, 1_048_575, 1_048_576,
+    ] {
+        check_named_pipe(&[length]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_named_pipe_of_many_small_pieces_comes_to_its_end() {
+    // Each takes a page of the pipe, however short it is.
+    for pieces in [16, 255, 256] {
+        check_named_pipe(&vec![4095; pieces]);
+    }
 }
 
 #[test]
