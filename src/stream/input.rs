@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::{FileType, SeekFrom};
+use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::stdio::stdin;
 
 use super::ends::null;
@@ -18,13 +18,20 @@ pub(super) enum Input {
     /// The very stdin that we have, whatever it is.
     Ours,
     /// A regular file, which is rewound to where it was at the start.
-    Rewound(u64),
+    Rewound(Place),
     /// A pipe that we never read.
     Passing(Option<Level>),
     /// A pipe that each attempt gets all of.
     Replayed(Box<Replay>),
     /// Nothing.
     Null,
+}
+
+/// Where a file is read from.
+pub(super) struct Place {
+    start: u64,
+    /// Whether an attempt may have read from there.
+    is_read: bool,
 }
 
 /// How full a pipe is, and whether nobody can write to it any more.
@@ -47,7 +54,13 @@ impl Input {
         let kind = rustix::fs::fstat(ours).map(|file| FileType::from_raw_mode(file.st_mode));
         Ok(match kind {
             Ok(FileType::RegularFile) => {
-                rustix::fs::seek(ours, SeekFrom::Current(0)).map_or(Self::Ours, Self::Rewound)
+                let start = rustix::fs::tell(ours);
+                start.map_or(Self::Ours, |start| {
+                    Self::Rewound(Place {
+                        start,
+                        is_read: false,
+                    })
+                })
             }
             Ok(FileType::Fifo | FileType::Socket) if wanted == job::Input::Replay => {
                 let replay = Replay::open().context("cannot keep stdin for a retry")?;
@@ -68,9 +81,8 @@ impl Input {
     pub(super) fn start(&mut self) -> io::Result<Option<OwnedFd>> {
         match self {
             Self::Ours => Ok(None),
-            Self::Rewound(start) => {
-                // If it cannot be, it could not be read before either.
-                let _ = rustix::fs::seek(stdin(), SeekFrom::Start(*start));
+            Self::Rewound(place) => {
+                place.rewind();
                 Ok(None)
             }
             Self::Passing(level) => {
@@ -118,6 +130,36 @@ impl Input {
             now.held < before.held || (now.held == 0 && now.is_final && !before.is_final)
         })
     }
+}
+
+impl Place {
+    /// Has the file read from its place again, unless that would have the output written over what
+    /// stands there.
+    fn rewind(&mut self) {
+        if std::mem::replace(&mut self.is_read, true) && !is_output_too() {
+            // If it cannot be, it could not be read before either.
+            let _ = rustix::fs::seek(stdin(), SeekFrom::Start(self.start));
+        }
+    }
+}
+
+/// Whether stdout or stderr writes to the file that stdin is, where stdin reads: then they share one
+/// position, or happen to stand at the same, and it is safe to take that for the same. What is
+/// written at the end of a file, wherever its position is, is in no danger.
+fn is_output_too() -> bool {
+    let ours = stdin();
+    let place = |fd| {
+        let file = rustix::fs::fstat(fd).ok()?;
+        Some((file.st_dev, file.st_ino))
+    };
+    let (read, position) = (place(ours), rustix::fs::tell(ours));
+    [rustix::stdio::stdout(), rustix::stdio::stderr()]
+        .into_iter()
+        .any(|written| {
+            let appends =
+                || rustix::fs::fcntl_getfl(written).is_ok_and(|now| now.contains(OFlags::APPEND));
+            place(written) == read && rustix::fs::tell(written) == position && !appends()
+        })
 }
 
 impl Level {

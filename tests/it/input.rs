@@ -34,6 +34,40 @@ fn a_file_is_read_by_every_attempt_from_where_it_stood() {
 }
 
 #[test]
+fn a_file_that_is_written_from_the_same_place_is_not_rewound() {
+    let command = "sh -c 'echo attempt $RETRY_ATTEMPT; exit $((RETRY_ATTEMPT < 3))'";
+    let all = "attempt 1\nattempt 2\nattempt 3\n";
+    for (call, output) in [
+        (format!("retry -q -a 3 --base 0 {command} 0<>f 1>&0"), all),
+        (
+            format!("retry -q -a 3 --base 0 {command} 0<>f 2>&0 >&2"),
+            all,
+        ),
+        (
+            format!("retry -q -a 3 --base 0 --retry-if . {command} 0<>f 1>&0"),
+            all,
+        ),
+    ] {
+        check(&format!(": >f; {call}; cat f"), output);
+    }
+}
+
+#[test]
+fn a_file_is_rewound_although_it_is_also_written_elsewhere_or_at_its_end() {
+    let reads = "sh -c 'read line; echo got $line; exit 1'";
+    check(
+        &format!("printf '1\n2\n' >f; retry -q -a 2 --base 0 {reads} <f >>f; cat f"),
+        "1\n2\ngot 1\ngot 1\n",
+    );
+    check(
+        &format!(
+            "printf '1\n2\n' >f; exec 3<>f; cat <&3 >&2; retry -q -a 2 --base 0 {reads} <f >&3; cat f"
+        ),
+        "1\n2\ngot 1\ngot 1\n",
+    );
+}
+
+#[test]
 fn a_large_file_is_read_again_and_not_kept() {
     let script = "head -c 5000000 /dev/urandom >b; TMPDIR=/no/such retry $FAST -a 3 --stdin replay -- sh -c 'cat >c; failn 2 1 >/dev/null' <b; cmp b c && echo SAME";
     check(script, "SAME\n");
