@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Error, Result};
 
 use super::fault::fault;
 use super::reap::reap_orphans;
@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::leash::Leash;
 use crate::plain::described;
 use crate::signal::Signal;
-use crate::status::{Ending, FaultClass, Outcome};
+use crate::status::{Ending, FaultClass, Outcome, StartFault};
 use crate::stream::{Ends, Findings, Loss};
 
 /// How long our readers may take when a fatal signal has reached us.
@@ -138,10 +138,34 @@ impl Machine<'_> {
 }
 
 /// An attempt for which the system is short of something; anything else ends the run.
-pub(super) fn not_started(error: io::Error) -> Result<Ending> {
-    let fault = fault(&error, OsStr::new(""));
+pub(super) fn not_started(error: Error) -> Result<Ending> {
+    let fault = what_is_missing(&error);
     if fault.class == FaultClass::Shortage {
         return Ok(Outcome::NotStarted(fault).into());
     }
-    Err(error).context("cannot make room for what the command reads or writes; set TMPDIR to a directory that can be written")
+    Err(error)
+}
+
+/// A hook that has not what it is to read and write: the attempt before it is what counts.
+pub(super) fn hook_not_started(error: &Error) -> Ending {
+    Outcome::NotStarted(what_is_missing(error)).into()
+}
+
+/// Why there are no streams for something that is to be started.
+fn what_is_missing(error: &Error) -> StartFault {
+    let system: Option<&io::Error> = error.downcast_ref();
+    let is_short =
+        system.is_some_and(|error| fault(error, OsStr::new("")).class == FaultClass::Shortage);
+    let reasons = error.chain().map(|reason| {
+        let system: Option<&io::Error> = reason.downcast_ref();
+        system.map_or_else(|| reason.to_string(), described)
+    });
+    StartFault {
+        class: if is_short {
+            FaultClass::Shortage
+        } else {
+            FaultClass::NotExecutable
+        },
+        reason: reasons.collect::<Vec<_>>().join(": "),
+    }
 }

@@ -32,7 +32,7 @@ use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
 use crate::stream::{Ends, Flow, Step};
-use attempt::{NOT_WRITTEN, PATIENCE, not_started};
+use attempt::{NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
 use inbox::Inbox;
 use spawn::{Role, Spawner};
 use sys::Mask;
@@ -196,7 +196,7 @@ impl World for Machine<'_> {
         let leash = self.leash(retry);
         let ending = match Ends::for_hook() {
             Ok(ends) => self.run(Role::Hook, retry, leash, ends, emit),
-            Err(error) => not_started(error),
+            Err(error) => Ok(hook_not_started(&error)),
         };
         ending.map(Some)
     }

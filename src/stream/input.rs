@@ -1,6 +1,5 @@
 //! What an attempt reads from stdin.
 
-use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use anyhow::{Context as _, Result, bail};
@@ -8,10 +7,13 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::stdio::stdin;
 
-use super::ends::null;
+use super::ends::{NULL, null};
 use super::pipes;
-use super::replay::Replay;
+use super::replay::{NOT_KEPT, Replay};
 use crate::job;
+
+/// What is said when there is no nothing to read.
+const NO_NULL: &str = "--stdin null needs /dev/null; mount /dev, or leave the option out";
 
 /// How the attempts of a run get their input.
 pub(super) enum Input {
@@ -78,7 +80,7 @@ impl Input {
     ///
     /// # Errors
     /// When the system is short of something.
-    pub(super) fn start(&mut self) -> io::Result<Option<OwnedFd>> {
+    pub(super) fn start(&mut self) -> Result<Option<OwnedFd>> {
         match self {
             Self::Ours => Ok(None),
             Self::Rewound(place) => {
@@ -89,8 +91,8 @@ impl Input {
                 *level = Level::of_stdin();
                 Ok(None)
             }
-            Self::Replayed(replay) => replay.start().map(Some),
-            Self::Null => null().map(Some),
+            Self::Replayed(replay) => replay.start().map(Some).context(NOT_KEPT),
+            Self::Null => null().map(Some).context(NULL).context(NO_NULL),
         }
     }
 

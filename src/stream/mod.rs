@@ -37,6 +37,9 @@ pub(crate) use parcel::{Parcel, Step};
 pub(crate) use pipes::{is_ready, pipe_without_waits};
 pub(crate) use tap::Loss;
 
+/// What is said when there is no room.
+const NOT_HELD: &str = "cannot keep stdout for --stdout once; set TMPDIR to where there is room";
+
 /// All streams of a run.
 pub(crate) struct Flow<'a> {
     patterns: &'a Patterns,
@@ -111,7 +114,7 @@ impl<'a> Flow<'a> {
     ///
     /// # Errors
     /// When the system is short of something.
-    pub(crate) fn start(&mut self) -> io::Result<Ends> {
+    pub(crate) fn start(&mut self) -> Result<Ends> {
         self.matched = Matched::default();
         // A start that came half way has left some.
         self.taps.clear();
@@ -123,7 +126,7 @@ impl<'a> Flow<'a> {
             ..Ends::default()
         };
         if self.holds_stdout {
-            let file = spool::nameless_file()?;
+            let file = spool::nameless_file().context(NOT_HELD)?;
             ends.stdout = Some(spool::appending(&file)?);
             self.held = Some(file);
         }

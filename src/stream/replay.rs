@@ -16,7 +16,8 @@ use super::spool::Spool;
 const BUFFER: usize = 128 * 1024;
 
 /// What is said when there is no room.
-const NOT_KEPT: &str = "cannot keep stdin for a retry; set TMPDIR to where there is room";
+pub(super) const NOT_KEPT: &str =
+    "cannot keep stdin for a retry; set TMPDIR to where there is room";
 
 /// How often a buffer is passed on before signals and limits are looked at again.
 const MOST_ROUNDS: usize = 16;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::process::getuid;
 
-use crate::support::{AT_ONCE, Call, RETRY, Sandbox, can_be_tried, send};
+use crate::support::{AT_ONCE, Call, Done, RETRY, Sandbox, can_be_tried, send};
 
 /// Whether a test that needs root may go on.
 fn is_root() -> bool {
@@ -254,6 +254,38 @@ fn without_proc_a_group_has_its_grace_and_then_kill_and_no_attempt_runs_beside_i
         .took_at_least(Duration::from_secs(2))
         .took_less_than(AT_ONCE * 4);
     assert_eq!(done.stderr.matches("SIGKILL sent").count(), 2, "{done:?}");
+}
+
+/// What comes of `retry` with these words where there is no /dev/null.
+fn without_null(sandbox: &Sandbox, words: &str) -> Done {
+    let script = format!("mount -t tmpfs none /dev && exec {RETRY} {words}");
+    let words = [unshare(&["--mount"]), vec!["bash", "-c", &script]].concat();
+    call(sandbox, &words).run()
+}
+
+#[test]
+fn without_dev_null_it_is_named_with_the_option_that_needs_it() {
+    let sandbox = Sandbox::new();
+    let done = without_null(&sandbox, "-a 2 --stdin null -- touch ran");
+    done.exits(125).says(&[
+        "--stdin null needs /dev/null; mount /dev, or leave the option out: /dev/null: no such file or directory",
+    ]);
+    assert!(!sandbox.path("ran").exists());
+}
+
+#[test]
+fn a_hook_without_dev_null_cannot_be_started_and_the_last_status_is_kept() {
+    let sandbox = Sandbox::new();
+    let done = without_null(
+        &sandbox,
+        "-a 3 --base 1ms --before-retry true -- sh -c 'echo x >>runs; exit 3'",
+    );
+    done.exits(3);
+    assert_eq!(sandbox.lines("runs"), 1);
+    assert!(
+        done.said()[1].contains("--before-retry failed: cannot run: /dev/null: no such file"),
+        "{done:?}"
+    );
 }
 
 #[test]
