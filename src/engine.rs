@@ -40,7 +40,7 @@ pub(crate) fn run(
             ends_by: policy.attempt_ends_by(start),
         };
         let is_hooks = hook.is_some();
-        let mut ending = match hook.take() {
+        let ending = match hook.take() {
             Some(ending) => ending,
             None => world.attempt(&attempt, emit)?,
         };
@@ -56,7 +56,7 @@ pub(crate) fn run(
             None => settle(&mut decision, world, emit)?,
             cut => cut,
         };
-        let status = cut.map_or(status, |cut| cut_short(cut, &mut ending, &mut decision));
+        let status = cut.map_or(status, |cut| cut_short(cut, &ending, &mut decision));
         let ended = Ended {
             attempt: number,
             ending: &ending,
@@ -84,19 +84,15 @@ pub(crate) fn run(
 
 /// What is to be made of an attempt whose output could not be handed on, or after which there was no
 /// time: how the run exits.
-fn cut_short(cut: Cut, ending: &mut Ending, decision: &mut Decision) -> Exit {
+fn cut_short(cut: Cut, ending: &Ending, decision: &mut Decision) -> Exit {
     match cut {
         Cut::Signal(signal) => {
             *decision = Decision::Stop(Reason::Signal(signal));
             Exit::Raise(signal)
         }
         Cut::Deadline => {
-            ending.outcome = Outcome::TimedOut;
-            *decision = Decision::Stop(Reason::Deadline {
-                delay: Duration::ZERO,
-                server_wait: None,
-            });
-            ending.outcome.exit()
+            *decision = Decision::Stop(Reason::Undelivered);
+            Policy::exit(ending, decision)
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::backoff::{Backoff, Jitter, Progress};
 use crate::lists::{StatusList, StatusSet};
 use crate::numbers::Attempts;
 use crate::patterns::Patterns;
-use crate::status::{Ending, Exit, FAILED_BY_OUTPUT, Outcome};
+use crate::status::{Ending, Exit, FAILED_BY_OUTPUT, Outcome, TIMED_OUT};
 
 pub(crate) use verdict::{Decision, Reason, Success};
 
@@ -77,6 +77,7 @@ impl Policy {
         } = ending;
         match decision {
             Decision::Succeed(_) => Exit::Code(0),
+            Decision::Stop(Reason::Undelivered) => Exit::Code(TIMED_OUT),
             _ if *outcome == Outcome::Exited(0) && matched.fail_if.is_some() => {
                 Exit::Code(FAILED_BY_OUTPUT)
             }
@@ -155,7 +156,10 @@ impl Policy {
     /// What ends the retrying whatever the status is.
     fn what_forbids(ending: &Ending) -> Option<Reason> {
         let left_behind = ending.left_behind.map(Reason::LeftBehind);
-        left_behind.or(ending.interrupted.map(Reason::Signal))
+        let undelivered = ending.undelivered.then_some(Reason::Undelivered);
+        left_behind
+            .or(ending.interrupted.map(Reason::Signal))
+            .or(undelivered)
     }
 
     /// What makes a failure not worth a retry.

@@ -76,6 +76,8 @@ pub(crate) struct Ending {
     pub(crate) left_behind: Option<u32>,
     /// Whether the time limit was that for silence.
     pub(crate) by_silence: bool,
+    /// Whether the deadline was reached before all of its output had found a reader.
+    pub(crate) undelivered: bool,
     /// What the output was found to hold.
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
@@ -89,6 +91,7 @@ impl From<Outcome> for Ending {
             interrupted: None,
             left_behind: None,
             by_silence: false,
+            undelivered: false,
             matched: Matched::default(),
             server_wait: None,
         }

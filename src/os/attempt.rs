@@ -123,14 +123,18 @@ impl Machine<'_> {
         };
         // What was not delivered whole is no success, whatever it has said.
         ending.matched.success_if = None;
+        let has_exited = matches!(ending.outcome, Outcome::Exited(_));
         let cut_short = match (loss, ending.interrupted) {
             (Loss::Failed(error), _) => return Err(error).context(NOT_WRITTEN),
             // Without us it would have died of this.
             (Loss::NoReader, _) => Outcome::Killed(Signal::PIPE),
             (Loss::NotTaken, Some(signal)) => Outcome::Killed(signal),
-            (Loss::NotTaken, None) => Outcome::TimedOut,
+            (Loss::NotTaken, None) => {
+                ending.undelivered = has_exited;
+                return Ok(());
+            }
         };
-        if matches!(ending.outcome, Outcome::Exited(_)) {
+        if has_exited {
             ending.outcome = cut_short;
         }
         Ok(())

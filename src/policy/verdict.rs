@@ -41,6 +41,8 @@ pub(crate) enum Reason {
     Signal(Signal),
     /// This process could not be ended, and no attempt may run beside it.
     LeftBehind(u32),
+    /// Not all of its output could be delivered by the deadline.
+    Undelivered,
     /// No list can make this ending worth a retry: the command cannot be executed at all.
     NeverStarts,
     /// It died of a signal that somebody asked for, which is retried only if named.

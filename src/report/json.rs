@@ -178,7 +178,8 @@ impl<'a> Json<'a> {
         self.wake(stamp);
         let deadline = self.job.policy.deadline;
         let is_over = deadline.is_some_and(|deadline| total >= deadline);
-        self.tally.is_out_of_time = reason == "deadline" || is_over && reason != "success";
+        let is_limited = matches!(reason, "deadline" | "undelivered");
+        self.tally.is_out_of_time = is_limited || is_over && reason != "success";
         self.tally.reason = Some(reason);
     }
 

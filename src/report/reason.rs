@@ -18,6 +18,10 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
         Reason::Budget => {
             ": budget: the retries that --budget allows to all who share it are spent".into()
         }
+        Reason::Undelivered => format!(
+            ": undelivered: not all of its output was read by the deadline of {}",
+            Shown(policy.deadline.unwrap_or(Duration::MAX))
+        ),
         Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
         Reason::LeftBehind(pid) => format!(
             ": process {pid} could not be ended and is left behind, so no attempt may start beside it"

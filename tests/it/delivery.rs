@@ -2,6 +2,8 @@
 
 use std::io::Read as _;
 
+use crate::input::pipe;
+use crate::schema;
 use crate::support::{AT_ONCE, FAST, Sandbox};
 use crate::terminal::open_terminal;
 
@@ -91,6 +93,38 @@ fn background_jobs_of_many_attempts_leave_room_for_the_next() {
     done.took_less_than(AT_ONCE * 4);
     let lines: Vec<&str> = done.stdout.lines().map(str::trim).collect();
     assert_eq!(lines, ["60", "1"], "{done:?}");
+}
+
+/// What `retry` says and logs of a command that has ended at once, but whose output nobody reads
+/// until a deadline.
+#[track_caller]
+fn says_of_what_is_not_read(options: &str, status: u8) {
+    let sandbox = Sandbox::new();
+    let (reader, stdout) = pipe();
+    let options = format!("{FAST} --deadline 400ms --log log {options}");
+    let call = sandbox.retry_sh(&options, &format!("seq 20000; exit {status}"));
+    let done = call.stdout(stdout).run();
+    drop(reader);
+    done.exits(124).says(&[&format!(
+        "sh: attempt 1/5 failed: exit {status} after …; giving up after …: undelivered: not all of its output was read by the deadline of 400ms"
+    )]);
+    let log = sandbox.text("log");
+    for words in [
+        &format!(r#""outcome":"exit","code":{status},"#),
+        r#""retryable":false,"reason":"undelivered","rule":null,"#,
+        r#""reason":"undelivered","exit_status":124,"#,
+        r#""deadline_exhausted":true"#,
+    ] {
+        assert!(log.contains(words), "no {words} in {log}");
+    }
+    assert_eq!(schema::lines(&log).len(), 3);
+}
+
+#[test]
+fn output_that_is_not_read_by_the_deadline_is_no_time_out_of_the_command() {
+    says_of_what_is_not_read("--fail-if zzz", 0);
+    says_of_what_is_not_read("--fail-if zzz", 3);
+    says_of_what_is_not_read("--stdout once", 0);
 }
 
 #[test]

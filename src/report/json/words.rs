@@ -26,6 +26,7 @@ pub(super) fn is_retryable(decision: &Decision) -> bool {
             | Reason::RetryAfter { .. } => true,
             Reason::Signal(_)
             | Reason::LeftBehind(_)
+            | Reason::Undelivered
             | Reason::NeverStarts
             | Reason::AskedFor
             | Reason::StopOn
@@ -44,6 +45,7 @@ pub(super) fn reason(decision: &Decision) -> &'static str {
         Decision::Stop(reason) => match reason {
             Reason::Signal(_) => "signal",
             Reason::LeftBehind(_) => "left_behind",
+            Reason::Undelivered => "undelivered",
             Reason::NeverStarts
             | Reason::AskedFor
             | Reason::StopOn
@@ -63,7 +65,7 @@ pub(super) fn reason(decision: &Decision) -> &'static str {
 pub(super) fn rule(policy: &Policy, ending: &Ending, decision: &Decision) -> Option<&'static str> {
     match decision {
         Decision::Succeed(Success::Zero)
-        | Decision::Stop(Reason::Signal(_) | Reason::LeftBehind(_)) => None,
+        | Decision::Stop(Reason::Signal(_) | Reason::LeftBehind(_) | Reason::Undelivered) => None,
         Decision::Succeed(Success::Listed) => Some("--success-on"),
         Decision::Succeed(Success::Matched(_)) => Some("--success-if"),
         Decision::Stop(Reason::NeverStarts | Reason::AskedFor) => Some("default"),
