@@ -186,7 +186,7 @@ _retry() {
                     return 0
                     ;;
                 --stdin)
-                    COMPREPLY=($(compgen -W "inherit replay null" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto inherit replay null" -- "${cur}"))
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi

@@ -36,7 +36,8 @@ complete -c retry -n 'not __fish_retry_command' -l retry-after -d 'Obey Retry-Af
 stdout\t''
 stderr\t''"
 complete -c retry -n 'not __fish_retry_command' -l retry-after-max -d 'Give up if a server asks for more [default: 5m]' -r -f
-complete -c retry -n 'not __fish_retry_command' -l stdin -d 'inherit, replay or null [default: inherit]' -r -f -a "inherit\t''
+complete -c retry -n 'not __fish_retry_command' -l stdin -d 'auto, inherit, replay or null [default: auto]' -r -f -a "auto\t''
+inherit\t''
 replay\t''
 null\t''"
 complete -c retry -n 'not __fish_retry_command' -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''

@@ -177,7 +177,8 @@ impl Cli {
 
     fn streams(&self) -> Streams {
         let stdin = match self.streams.stdin {
-            None | Some(InputName::Inherit) => Input::Inherit,
+            None | Some(InputName::Auto) => Input::Auto,
+            Some(InputName::Inherit) => Input::Inherit,
             Some(InputName::Replay) => Input::Replay,
             Some(InputName::Null) => Input::Null,
         };

@@ -82,6 +82,8 @@ pub(crate) struct Streams {
 /// What an attempt reads from stdin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
+    /// As `Inherit`, but there is no retry once a pipe was read.
+    Auto,
     /// Our own stdin; a regular file is rewound for each.
     Inherit,
     /// All that comes from our own stdin, each.

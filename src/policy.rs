@@ -122,6 +122,9 @@ impl Policy {
         if let Some(wait) = asked.filter(|wait| self.is_too_long(*wait, local)) {
             return Decision::Stop(Reason::RetryAfter { wait });
         }
+        if ending.input_eaten {
+            return Decision::Stop(Reason::Stdin);
+        }
         self.backoff.advance(&mut history.progress, local);
         Decision::Retry {
             delay,

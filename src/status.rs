@@ -78,6 +78,8 @@ pub(crate) struct Ending {
     pub(crate) by_silence: bool,
     /// Whether the deadline was reached before all of its output had found a reader.
     pub(crate) undelivered: bool,
+    /// Whether it has read from a pipe what a retry would need.
+    pub(crate) input_eaten: bool,
     /// What the output was found to hold.
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
@@ -92,6 +94,7 @@ impl From<Outcome> for Ending {
             left_behind: None,
             by_silence: false,
             undelivered: false,
+            input_eaten: false,
             matched: Matched::default(),
             server_wait: None,
         }

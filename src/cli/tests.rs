@@ -296,7 +296,7 @@ fn streams_are_as_they_are_unless_an_option_says_otherwise() {
     let streams = job("true").streams;
     assert_eq!(
         (streams.stdin, streams.stdout_once, streams.heads),
-        (Input::Inherit, false, None)
+        (Input::Auto, false, None)
     );
     let streams = job("--stdin replay --stdout once --retry-after @head true").streams;
     assert_eq!((streams.stdin, streams.stdout_once), (Input::Replay, true));
@@ -332,7 +332,7 @@ fn each_wrong_use_of_streams_has_its_own_sentence() {
     }
     refused(
         "--stdin x true",
-        "--stdin 'x': use one of inherit, replay, null",
+        "--stdin 'x': use one of auto, inherit, replay, null",
     );
     refused("--stdout x true", "--stdout 'x': use one of stream, once");
     refused(

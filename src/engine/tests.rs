@@ -558,6 +558,57 @@ exit 124
 }
 
 #[test]
+fn input_that_is_lost_ends_the_retrying_when_nothing_else_does() {
+    let eats = |step: Step| {
+        let mut eats = step;
+        eats.ending.input_eaten = true;
+        eats
+    };
+    check(
+        "-a 3 --base 0",
+        vec![exits(7), eats(exits(8))],
+        str![[r#"
+   0ms  attempt 1/3 starts
+ 100ms  attempt 1/3 failed: exit 7 after 100ms; next in 0ms
+ 100ms  attempt 2/3 starts
+ 200ms  attempt 2/3 failed: exit 8 after 100ms; giving up after 200ms: stdin: input already read from the pipe is lost; use --stdin replay to repeat it, null if none is needed, or inherit to retry without it
+exit 8
+
+"#]],
+    );
+    for (flags, reason) in [
+        ("-a 1", "giving up after 100ms\nexit 7\n"),
+        (
+            "--stop-on 7",
+            ": not retryable: exit 7 is in --stop-on 7\nexit 7\n",
+        ),
+        (
+            "--success-on 7",
+            "succeeded on attempt 1/5 after 100ms: exit 7 is in --success-on 7\nexit 0\n",
+        ),
+    ] {
+        let lines = transcript(flags, Rehearsal::new(vec![eats(exits(7))]));
+        assert!(lines.ends_with(reason), "{flags}: {lines}");
+    }
+}
+
+#[test]
+fn output_that_could_not_be_delivered_ends_the_run_as_a_time_limit_does() {
+    let mut stuck = exits(0);
+    stuck.ending.undelivered = true;
+    check(
+        "--deadline 100ms",
+        vec![stuck],
+        str![[r#"
+   0ms  attempt 1/5 starts
+ 100ms  attempt 1/5 failed: exit 0 after 100ms; giving up after 100ms: undelivered: not all of its output was read by the deadline of 100ms
+exit 124
+
+"#]],
+    );
+}
+
+#[test]
 fn a_child_that_handles_our_signal_decides_the_status_and_is_not_retried() {
     for (code, exit) in [(0, "exit 0\n"), (9, "exit 9\n")] {
         let mut handled = exits(code);

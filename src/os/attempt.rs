@@ -115,6 +115,8 @@ impl Machine<'_> {
         ending.server_wait = findings.server_wait;
         self.interrupted = ending.interrupted;
         let failed = ending.outcome != Outcome::Exited(0);
+        ending.input_eaten =
+            (failed || ending.matched.fail_if.is_some()) && self.flow.is_input_eaten();
         if let Some(error) = findings.unreadable.filter(|_| failed) {
             emit(&Event::HeadsUnreadable(described(&error)));
         }

@@ -62,6 +62,8 @@ pub(crate) enum Reason {
     },
     /// All attempts are made.
     Attempts,
+    /// What it has read from stdin is gone.
+    Stdin,
     /// The budget that is shared with other runs is spent.
     Budget,
     /// The next delay, with the reserve, does not fit in the deadline.

@@ -18,6 +18,9 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
         Reason::Budget => {
             ": budget: the retries that --budget allows to all who share it are spent".into()
         }
+        Reason::Stdin => {
+            ": stdin: input already read from the pipe is lost; use --stdin replay to repeat it, null if none is needed, or inherit to retry without it".into()
+        }
         Reason::Undelivered => format!(
             ": undelivered: not all of its output was read by the deadline of {}",
             Shown(policy.deadline.unwrap_or(Duration::MAX))

@@ -8,6 +8,7 @@ use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::stdio::stdin;
 
 use super::ends::{NULL, null};
+use super::guard::Guard;
 use super::pipes;
 use super::replay::{NOT_KEPT, Replay};
 use crate::job;
@@ -21,8 +22,10 @@ pub(super) enum Input {
     Ours,
     /// A regular file, which is rewound to where it was at the start.
     Rewound(Place),
-    /// A pipe that we never read.
+    /// A pipe that we never read, and that is gone on with whatever was read from it.
     Passing(Option<Level>),
+    /// A pipe that we never read, and whose rest is given to no attempt.
+    Guarded(Guard),
     /// A pipe that each attempt gets all of.
     Replayed(Box<Replay>),
     /// Nothing.
@@ -68,6 +71,9 @@ impl Input {
                 let replay = Replay::open().context("cannot keep stdin for a retry")?;
                 Self::Replayed(Box::new(replay))
             }
+            Ok(FileType::Fifo) if wanted == job::Input::Auto => Self::Guarded(Guard::default()),
+            // What was read from a socket cannot be seen.
+            Ok(FileType::Socket) if wanted == job::Input::Auto => Self::Ours,
             Ok(FileType::Fifo | FileType::Socket) => Self::Passing(None),
             _ if wanted == job::Input::Replay && rustix::termios::isatty(ours) => {
                 bail!("--stdin replay cannot replay a terminal; pipe the input, or leave it out")
@@ -89,6 +95,10 @@ impl Input {
             }
             Self::Passing(level) => {
                 *level = Level::of_stdin();
+                Ok(None)
+            }
+            Self::Guarded(guard) => {
+                guard.note();
                 Ok(None)
             }
             Self::Replayed(replay) => replay.start().map(Some).context(NOT_KEPT),
@@ -119,6 +129,15 @@ impl Input {
         match self {
             Self::Replayed(replay) => replay.watched(),
             _ => None,
+        }
+    }
+
+    /// Whether a retry would run on what the failed attempt has left of a pipe, though nobody has
+    /// asked for that.
+    pub(super) fn is_eaten(&mut self) -> bool {
+        match self {
+            Self::Guarded(guard) => guard.is_eaten(),
+            _ => false,
         }
     }
 

@@ -6,12 +6,14 @@
 
 mod ends;
 mod findings;
+mod guard;
 mod heads;
 mod input;
 mod late;
 mod outlet;
 mod parcel;
 mod pipes;
+mod reads;
 mod replay;
 mod spool;
 mod tap;
@@ -226,6 +228,11 @@ impl<'a> Flow<'a> {
         }
         findings.matched = self.matched;
         self.fault.take().map_or(Ok(findings), Err)
+    }
+
+    /// Whether a retry would find a rest of its input, and is not to.
+    pub(crate) fn is_input_eaten(&mut self) -> bool {
+        self.input.is_eaten()
     }
 
     /// Whether an attempt has read from a pipe that is not replayed.

@@ -49,7 +49,7 @@ impl Feed {
     /// # Errors
     /// AGAIN if nothing can go there now, and then it is known which of the two pipes to wait for.
     fn tee(&mut self, source: &OwnedFd) -> Result<usize, Errno> {
-        let first = pipes::tee(source, &self.pipe);
+        let first = pipes::tee(source.as_fd(), &self.pipe);
         if first != Err(Errno::AGAIN) {
             return first;
         }
@@ -61,7 +61,7 @@ impl Feed {
             return first;
         }
         // Nobody but us fills it, so that this time it cannot be the reason.
-        pipes::tee(source, &self.pipe)
+        pipes::tee(source.as_fd(), &self.pipe)
     }
 }
 

@@ -10,12 +10,13 @@ options! {
     #[group(skip)]
     #[command(next_help_heading = "Streams")]
     pub(in crate::cli) struct StreamOptions {
-        /// inherit, replay or null [default: inherit]
+        /// auto, inherit, replay or null [default: auto]
         ///
-        /// What each attempt reads. inherit: the very stdin of retry; a regular file is rewound to where
-        /// it was, but what an attempt has read from a pipe is gone. replay: all that comes through a
-        /// pipe, each attempt, byte for byte; it is kept in memory up to 1 MiB and then in a file
-        /// without a name in $TMPDIR. null: nothing.
+        /// What each attempt reads. auto: retry's own stdin; a regular file is rewound for each attempt.
+        /// If a failed attempt has read from a pipe, that input is lost, and there is no retry. inherit:
+        /// the same, but retry goes on with what is left of a pipe. replay: every attempt gets all that
+        /// comes through a pipe; up to 1 MiB of it is kept in memory, more in an unnamed file in
+        /// $TMPDIR. null: nothing.
         #[arg(long, value_name = "MODE")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdin: Option<InputName>,
@@ -51,6 +52,7 @@ options! {
 /// `--stdin` as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum InputName {
+    Auto,
     Inherit,
     Replay,
     Null,

@@ -118,6 +118,7 @@ impl<'a> Rules<'a> {
             retry_after: obeys_servers,
             retry_after_max_ms: obeys_servers.then(|| millis(*retry_after_max)),
             stdin: match job.streams.stdin {
+                Input::Auto => "auto",
                 Input::Inherit => "inherit",
                 Input::Replay => "replay",
                 Input::Null => "null",

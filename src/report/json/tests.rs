@@ -134,7 +134,7 @@ fn a_log_tells_the_rules_each_attempt_each_delay_and_the_end() {
     let job = job("-a 3 --base 1s --jitter none");
     let log = log(&job, Rehearsal::new(vec![exits(7), exits(7), exits(0)]));
     assert_data_eq!(log, str![[r#"
-{"event":"start","schema":1,"time":"2026-11-30T12:00:00.000Z","elapsed_ms":0,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"program":"cmd","max_attempts":3,"max_retries":2,"policy":{"backoff":"exponential","factor":"2","base_ms":1000,"cap_ms":30000,"jitter":"none","deadline_ms":null,"timeout_ms":null,"idle_timeout_ms":null,"reserve_ms":0,"retry_on":null,"stop_on":null,"success_on":null,"patterns":{"retry_if":0,"stop_if":0,"success_if":0,"fail_if":0},"retry_after":false,"retry_after_max_ms":null,"stdin":"inherit","stdout":"stream","budget":null,"before_retry":false}}
+{"event":"start","schema":1,"time":"2026-11-30T12:00:00.000Z","elapsed_ms":0,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"program":"cmd","max_attempts":3,"max_retries":2,"policy":{"backoff":"exponential","factor":"2","base_ms":1000,"cap_ms":30000,"jitter":"none","deadline_ms":null,"timeout_ms":null,"idle_timeout_ms":null,"reserve_ms":0,"retry_on":null,"stop_on":null,"success_on":null,"patterns":{"retry_if":0,"stop_if":0,"success_if":0,"fail_if":0},"retry_after":false,"retry_after_max_ms":null,"stdin":"auto","stdout":"stream","budget":null,"before_retry":false}}
 {"event":"attempt","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":1,"outcome":"exit","code":7,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
 {"event":"delay","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":1,"delay_ms":1000,"ceiling_ms":1000,"source":"local","deadline_left_ms":null}
 {"event":"attempt","time":"2026-11-30T12:00:00.000Z","elapsed_ms":1200,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":2,"outcome":"exit","code":7,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
@@ -287,6 +287,20 @@ fn every_way_to_end_is_told() {
         ..Outcome::TimedOut.into()
     });
     told("", left_behind, "timed_out - - false left_behind null");
+    let undelivered = step(Ending {
+        undelivered: true,
+        ..Outcome::Exited(0).into()
+    });
+    told(
+        "--deadline 1s",
+        undelivered,
+        "exit 0 - false undelivered null",
+    );
+    let eaten = step(Ending {
+        input_eaten: true,
+        ..Outcome::Exited(7).into()
+    });
+    told("-a 2", eaten, "exit 7 - true stdin default");
     let stopped = step(Ending {
         interrupted: Some(signal("TERM")),
         ..Outcome::Exited(0).into()

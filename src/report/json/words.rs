@@ -21,6 +21,7 @@ pub(super) fn is_retryable(decision: &Decision) -> bool {
         Decision::Succeed(_) => false,
         Decision::Stop(reason) => match reason {
             Reason::Attempts
+            | Reason::Stdin
             | Reason::Budget
             | Reason::Deadline { .. }
             | Reason::RetryAfter { .. } => true,
@@ -54,6 +55,7 @@ pub(super) fn reason(decision: &Decision) -> &'static str {
             | Reason::NotInRetryIf => "not_retryable",
             Reason::RetryAfter { .. } => "retry_after",
             Reason::Attempts => "attempts",
+            Reason::Stdin => "stdin",
             Reason::Budget => "budget",
             Reason::Deadline { .. } => "deadline",
         },
@@ -75,7 +77,11 @@ pub(super) fn rule(policy: &Policy, ending: &Ending, decision: &Decision) -> Opt
         Decision::Stop(Reason::NotInRetryIf) => Some("--retry-if"),
         Decision::Retry { .. }
         | Decision::Stop(
-            Reason::Attempts | Reason::Budget | Reason::Deadline { .. } | Reason::RetryAfter { .. },
+            Reason::Attempts
+            | Reason::Stdin
+            | Reason::Budget
+            | Reason::Deadline { .. }
+            | Reason::RetryAfter { .. },
         ) => Some(what_allows(policy, ending)),
     }
 }

@@ -56,7 +56,7 @@ pub(in crate::stream) fn memory_file() -> io::Result<File> {
 /// # Errors
 /// AGAIN if there is nothing or no room for now, PIPE if nobody reads the other; any other if they
 /// are not both pipes.
-pub(in crate::stream) fn tee(from: &OwnedFd, to: &OwnedFd) -> Result<usize, Errno> {
+pub(in crate::stream) fn tee(from: BorrowedFd<'_>, to: &OwnedFd) -> Result<usize, Errno> {
     rustix::pipe::tee(from, to, MOST, SpliceFlags::NONBLOCK)
 }
 

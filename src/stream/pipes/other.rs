@@ -47,7 +47,7 @@ pub(in crate::stream) fn memory_file() -> io::Result<File> {
 }
 
 /// Nothing can be had twice.
-pub(in crate::stream) fn tee(_: &OwnedFd, _: &OwnedFd) -> Result<usize, Errno> {
+pub(in crate::stream) fn tee(_: BorrowedFd<'_>, _: &OwnedFd) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
 }
 

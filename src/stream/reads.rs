@@ -1,0 +1,10 @@
+//! Whether anybody has read from our stdin.
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+pub(super) use elsewhere::Reads;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+pub(super) use linux::Reads;
