@@ -36,15 +36,6 @@ pub(super) enum Scope {
     Descendants(Pid),
 }
 
-impl Scope {
-    /// The child itself.
-    fn child(self) -> Pid {
-        match self {
-            Self::Group(child) | Self::Descendants(child) => child,
-        }
-    }
-}
-
 /// A process, told from a later one with the same pid by when it started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
@@ -56,14 +47,6 @@ struct Process {
 struct Member {
     process: Process,
     watch: Option<OwnedFd>,
-}
-
-/// Whom [`find`] is to find.
-struct Wanted<'a> {
-    scope: Scope,
-    marks: &'a [Vec<u8>],
-    known: &'a [Process],
-    struck: Option<u64>,
 }
 
 /// What [`find`] has found.
@@ -107,12 +90,7 @@ impl Family {
     /// Finds the members that are alive, and tells whether there are any that were not known.
     pub(super) fn look(&mut self) -> bool {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
-        let found = find(&Wanted {
-            scope: self.scope,
-            marks: &self.marks,
-            known: &known,
-            struck: self.struck,
-        });
+        let found = find(self.scope, &self.marks, &known, self.struck);
         let Some(Found { members, newest }) = found else {
             self.is_known = false;
             self.sift();

@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 
 use rustix::process::Pid;
 
-use super::{Found, Outsider, Process, Wanted};
+use super::{Found, Outsider, Process, Scope};
 
-pub(super) fn find(_: &Wanted<'_>) -> Option<Found> {
+pub(super) fn find(_: Scope, _: &[Vec<u8>], _: &[Process], _: Option<u64>) -> Option<Found> {
     None
 }
 

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpgrp, getpid, pidfd_open};
 
-use super::{Found, Outsider, Process, Scope, Wanted};
+use super::{Found, Outsider, Process, Scope};
 
 /// What /proc/PID/stat says of a process that is alive.
 #[derive(Clone, Copy)]
@@ -19,34 +19,42 @@ struct Stat {
     has_ended: bool,
 }
 
-/// The members that are alive and not known; nothing if that cannot be known.
-pub(super) fn find(wanted: &Wanted<'_>) -> Option<Found> {
+/// The members that are alive and not in `known`; nothing if that cannot be known. With `struck`,
+/// when the newest process had been started when the limit was reached, those are found as well who
+/// were left without a parent since.
+pub(super) fn find(
+    scope: Scope,
+    marks: &[Vec<u8>],
+    known: &[Process],
+    struck: Option<u64>,
+) -> Option<Found> {
     let all = processes()?;
-    let below = below(wanted.scope.child(), wanted.known, &all);
+    let (Scope::Group(child) | Scope::Descendants(child)) = scope;
+    let below = below(child, known, &all);
     // What was run before the attempt has the same marks, and may have left a daemon.
-    let since = match wanted.scope {
+    let since = match scope {
         Scope::Group(_) => None,
-        Scope::Descendants(child) => read(child).ok().flatten().map(|is| is.process.started),
+        Scope::Descendants(_) => read(child).ok().flatten().map(|is| is.process.started),
     };
-    let is_in_group = |stat: &Stat| match wanted.scope {
+    let is_in_group = |stat: &Stat| match scope {
         Scope::Group(leader) => stat.group == raw(leader),
         Scope::Descendants(_) => {
             stat.group == raw(getpgrp())
                 && since.is_none_or(|since| stat.process.started >= since)
-                && bears(stat.process.pid, wanted.marks)
+                && bears(stat.process.pid, marks)
         }
     };
     // Whose parent has ended as soon as the limit was reached is no daemon of one that left before.
     let is_abandoned = |stat: &Stat| {
         let is_new = |struck| stat.process.started >= struck;
-        wanted.struck.is_some_and(is_new)
-            && bears(stat.process.pid, wanted.marks)
-            && !Pid::from_raw(stat.parent).is_some_and(|parent| bears(parent, wanted.marks))
+        struck.is_some_and(is_new)
+            && bears(stat.process.pid, marks)
+            && !Pid::from_raw(stat.parent).is_some_and(|parent| bears(parent, marks))
     };
     let is_member = |stat: &&Stat| {
         let process = stat.process;
-        !wanted.known.contains(&process)
-            && process.pid != wanted.scope.child()
+        !known.contains(&process)
+            && process.pid != child
             && process.pid != getpid()
             && (below.contains(&process) || is_in_group(stat) || is_abandoned(stat))
     };
@@ -130,7 +138,7 @@ pub(super) fn has_lost_parent(process: Process, parent: Process) -> bool {
 pub(super) fn await_end(process: Process) {
     const MOMENT: Timespec = Timespec {
         tv_sec: 0,
-        tv_nsec: 50_000_000,
+        tv_nsec: 200_000_000,
     };
     if let Ok(watch) = watch(process) {
         let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&MOMENT));

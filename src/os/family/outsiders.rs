@@ -10,7 +10,7 @@ use super::{Process, await_end, has_lost_parent, outside};
 use crate::signal::Signal;
 
 /// A process outside the group, and its parent when a signal came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Outsider {
     pub(super) process: Process,
     pub(super) parent: Process,
@@ -27,7 +27,8 @@ impl Outsiders {
     /// Notes those that there are as a signal comes.
     pub(super) fn note(&mut self, leader: Pid) {
         let now = outside(leader);
-        self.0.retain(|one| !now.contains(one));
+        self.0
+            .retain(|one| now.iter().all(|other| other.process != one.process));
         self.0.extend(now);
     }
 
