@@ -159,11 +159,11 @@ fn joshdks() -> Vec<Case> {
         .delays(&[(2000, 3000)]),
         Case::new(
             "retry -a 3 --timeout 1s --deadline 3s -- cmd",
-            "exec sleep 20",
+            "exec sleep 60",
             2,
             124,
         )
-        .seconds(2, 8),
+        .seconds(2, 30),
         Case::new("retry -a 3 -- sh -c '! cmd'", "exit 0", 3, 1),
         Case::new(
             "retry -a 3 -- sh -c 'cmd && sleep 1 && cmd'",
@@ -239,12 +239,12 @@ fn recurs() -> Vec<Case> {
         .delays(&[(1000, 3000)]),
         Case::new(
             "retry -a inf --base 0 --timeout 1s -- cmd",
-            "[ $n = 2 ] || exec sleep 20",
+            "[ $n = 2 ] || exec sleep 60",
             2,
             0,
         )
         .delays(&[(0, 0)])
-        .seconds(1, 8),
+        .seconds(1, 30),
         Case::new(
             "retry -a 10 --base 0 --stdin replay --stdout once -- cmd",
             "cat; [ $n = 2 ]",
@@ -278,7 +278,7 @@ fn nick_fieldss() -> Vec<Case> {
     vec![
         Case::new(
             "retry -a 3 --timeout 1s --base 1s --backoff constant \\\n    --jitter none --log-format github -- bash -ec 'cmd'",
-            "[ $n = 1 ] && exec sleep 20; exit 5",
+            "[ $n = 1 ] && exec sleep 60; exit 5",
             3,
             5,
         )
@@ -286,13 +286,13 @@ fn nick_fieldss() -> Vec<Case> {
         .stderr("::group::"),
         Case::new(
             "retry -a 3 --timeout 1s --retry-on timeout -- cmd",
-            "[ $n = 1 ] && exec sleep 20; exit 5",
+            "[ $n = 1 ] && exec sleep 60; exit 5",
             2,
             5,
         ),
         Case::new(
             "retry -a 3 --timeout 1s --stop-on timeout -- cmd",
-            "[ $n = 1 ] && exit 5; exec sleep 20",
+            "[ $n = 1 ] && exit 5; exec sleep 60",
             2,
             124,
         ),
@@ -355,7 +355,7 @@ fn curls() -> Vec<Case> {
         )
         .answers(&[BUSY])
         .delays(&[ONE])
-        .seconds(1, 8),
+        .seconds(1, 30),
     ]
 }
 
@@ -374,23 +374,23 @@ fn loops_and_timeouts() -> Vec<Case> {
             2,
             0,
         ),
-        Case::new("retry -a 1 --timeout 1s -- cmd", "exec sleep 20", 1, 124).seconds(1, 8),
+        Case::new("retry -a 1 --timeout 1s -- cmd", "exec sleep 60", 1, 124).seconds(1, 30),
         Case::new(
             "retry -a 1 --timeout 1s --signal INT -k 1s -- cmd",
-            "trap 'echo asked' INT; sleep 20 & wait; sleep 20",
+            "trap 'echo asked' INT; sleep 60 & wait; sleep 60",
             1,
             124,
         )
         .stdout("asked\n")
-        .seconds(2, 8),
-        Case::new("retry -a 2 --timeout 1s -- cmd", "exec sleep 20", 2, 124).seconds(2, 9),
-        Case::new("retry -a inf --deadline 2s -- cmd", "exit 4", 3, 4).seconds(0, 8),
+        .seconds(2, 30),
+        Case::new("retry -a 2 --timeout 1s -- cmd", "exec sleep 60", 2, 124).seconds(2, 30),
+        Case::new("retry -a inf --deadline 2s -- cmd", "exit 4", 3, 4).seconds(0, 30),
     ];
     // Elsewhere timeout(1) may be missing. What it leaves behind would be waited for.
     if cfg!(target_os = "linux") {
         let line = "timeout -k 1 1 retry --process-group inherit -- cmd";
-        let cmd = "trap '' TERM; sleep 20; sleep 20";
-        cases.push(Case::new(line, cmd, 1, 137).seconds(2, 8));
+        let cmd = "trap '' TERM; sleep 60; sleep 60";
+        cases.push(Case::new(line, cmd, 1, 137).seconds(2, 30));
     }
     cases
 }

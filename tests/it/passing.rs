@@ -161,7 +161,7 @@ fn signals_and_limits_work_although_nobody_reads_the_output() {
     running.wait().dies_of(SIGTERM).took_less_than(AT_ONCE);
     drop(reader);
     let (reader, stdout) = pipe();
-    let options = format!("{LOOKING} -a 2 --timeout 400ms");
+    let options = format!("{LOOKING} -a 2 --timeout 400ms -k 60s");
     let done = Sandbox::new()
         .retry_sh(&options, script)
         .stdout(stdout)
@@ -193,7 +193,7 @@ fn a_command_that_writes_now_and_then_is_not_silent() {
 
 #[test]
 fn a_command_that_falls_silent_is_ended_and_the_line_says_why() {
-    for options in ["", "--stdout once", "--timeout 20s"] {
+    for options in ["", "--stdout once", "--timeout 90s"] {
         let options = format!("{FAST} -a 2 --idle-timeout 300ms {options}");
         let done = Sandbox::new()
             .retry_sh(&options, "echo x; sleep 30; :")

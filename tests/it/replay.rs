@@ -370,7 +370,7 @@ fn a_time_limit_ends_a_command_that_waits_for_input_or_does_not_read_it() {
         let (stdin, writer) = pipe();
         let held = writer.try_clone().expect("a descriptor");
         let writer = (command == "sleep 30").then(|| flood(writer));
-        let options = format!("{REPLAY} -a 2 --timeout 300ms -- {command}");
+        let options = format!("{REPLAY} -a 2 --timeout 300ms -k 60s -- {command}");
         let done = Sandbox::new().retry(&options).stdin(stdin).run();
         done.exits(124).took_less_than(AT_ONCE);
         assert_eq!(done.failures(), 2, "{done:?}");

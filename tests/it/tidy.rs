@@ -202,8 +202,36 @@ fn unsafe_code_is_in_one_room() {
 #[test]
 fn one_file_knows_clap_and_one_sends_signals() {
     occurs_only_in(&["clap::"], &["cli"]);
-    occurs_only_in(&["libc::kill"], &["os/sys/mod"]);
-    occurs_only_in(&["waitid("], &["os/reap", "os/sys/mod"]);
+    occurs_only_in(
+        &[
+            "libc::kill",
+            "libc::raise",
+            "pidfd_send_signal",
+            "tgkill",
+            " kill_process",
+            "{kill_process",
+            "sigqueue",
+        ],
+        &["os/sys/mod"],
+    );
+    occurs_only_in(
+        &[
+            "waitid(",
+            "waitpid(",
+            "waitpgid(",
+            "wait4(",
+            "wait3(",
+            "libc::wait",
+            ".wait()",
+            "try_wait(",
+        ],
+        &[
+            "os/reap",
+            "os/sys/mod",
+            // A child that never became the command.
+            "os/sys/start/linux",
+        ],
+    );
 }
 
 #[test]
@@ -248,11 +276,54 @@ fn nothing_is_left_open() {
     }
 }
 
+/// What is wrong with a changelog while this version is in the works, or was released last.
+fn fault_of(changelog: &str, version: &str) -> Option<String> {
+    let mut sections = changelog.split("\n## ").skip(1);
+    let (next, newest) = (sections.next().unwrap_or_default(), sections.next());
+    let Some(waiting) = next.strip_prefix("[Unreleased]\n") else {
+        return Some(format!("the first heading is no [Unreleased]: {next}"));
+    };
+    let is_released = newest.is_some_and(|newest| newest.starts_with(&format!("[{version}] - 20")));
+    if !is_released && waiting.trim().is_empty() {
+        return Some(format!("nothing is said of {version}"));
+    }
+    let is_older = sections.any(|section| section.starts_with(&format!("[{version}]")));
+    is_older.then(|| format!("{version} is not the newest"))
+}
+
 #[test]
 fn the_changelog_knows_this_version_or_the_next() {
-    let changelog = include_str!("../../CHANGELOG.md");
-    let version = format!("## [{}]", env!("CARGO_PKG_VERSION"));
-    assert!(changelog.contains(&version) || changelog.contains("## [Unreleased]"));
+    let fault = fault_of(
+        include_str!("../../CHANGELOG.md"),
+        env!("CARGO_PKG_VERSION"),
+    );
+    assert_eq!(fault, None);
+    let (top, empty) = (
+        "# Changelog\n\n## [Unreleased]\n\n- New.\n",
+        "# Changelog\n\n## [Unreleased]\n",
+    );
+    let last = "\n## [1.2.3] - 2026-12-01\n\n- Old.\n";
+    for (changelog, version, is_sound) in [
+        (top.to_owned(), "1.2.3", true),
+        (format!("{top}{last}"), "1.2.3", true),
+        (format!("{empty}{last}"), "1.2.3", true),
+        (format!("{top}{last}"), "1.2.4", true),
+        (format!("{empty}{last}"), "1.2.4", false),
+        (empty.to_owned(), "1.2.3", false),
+        (format!("# Changelog\n{last}"), "1.2.3", false),
+        (
+            format!("{top}\n## [2.0.0] - 2027-01-01\n\n- New.\n{last}"),
+            "1.2.3",
+            false,
+        ),
+    ] {
+        let fault = fault_of(&changelog, version);
+        assert_eq!(
+            fault.is_none(),
+            is_sound,
+            "{version}, {fault:?}:\n{changelog}"
+        );
+    }
 }
 
 #[test]
