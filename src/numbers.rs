@@ -168,7 +168,7 @@ impl Attempts {
             return Ok(Self::Unlimited);
         }
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err("write a whole number of at least 1, or inf".into());
+            return Err("write a whole number of at least 1, or inf for no limit".into());
         }
         match text.parse().unwrap_or(u64::MAX) {
             0 => Err("0 attempts would never run the command; use 1 or more, or inf".into()),

@@ -174,7 +174,7 @@ fn each_invalid_value_has_its_own_sentence() {
     );
     refused(
         "-a x true",
-        "--attempts 'x': write a whole number of at least 1, or inf",
+        "--attempts 'x': write a whole number of at least 1, or inf for no limit",
     );
     refused(
         "--factor 0.5 true",
@@ -825,7 +825,7 @@ fn a_long_option_with_one_dash_is_told_by_its_name() {
     );
     refused(
         "-a x curl -attempts",
-        "--attempts 'x': write a whole number of at least 1, or inf",
+        "--attempts 'x': write a whole number of at least 1, or inf for no limit",
     );
 }
 
