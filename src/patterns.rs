@@ -129,6 +129,19 @@ impl Patterns {
             .is_some()
     }
 
+    /// Whether one of them is looked for in one stream alone.
+    pub(crate) fn tell_streams_apart(&self) -> bool {
+        [
+            &self.retry_if,
+            &self.stop_if,
+            &self.success_if,
+            &self.fail_if,
+        ]
+        .into_iter()
+        .flatten()
+        .any(|pattern| pattern.only.is_some())
+    }
+
     /// For each option that looks at this stream and of which none has matched: its patterns, and
     /// where to note one.
     fn sought<'a>(

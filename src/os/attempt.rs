@@ -17,7 +17,7 @@ use crate::leash::Leash;
 use crate::plain::described;
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
-use crate::stream::{Ends, Findings, Loss};
+use crate::stream::{Ends, Findings, Loss, NOT_HELD};
 
 /// How long our readers may take when a fatal signal has reached us.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
@@ -119,6 +119,11 @@ impl Machine<'_> {
             (failed || ending.matched.fail_if.is_some()) && self.flow.is_input_eaten();
         if let Some(error) = findings.unreadable.filter(|_| failed) {
             emit(&Event::HeadsUnreadable(described(&error)));
+        }
+        if let Some(error) = findings.unkept {
+            // What there is of it is not lost, and no success.
+            self.deliver(false, emit)?;
+            return Err(error).context(NOT_HELD);
         }
         let Some(loss) = findings.loss else {
             return Ok(());

@@ -39,7 +39,7 @@ use sys::Mask;
 
 pub(crate) use log::Log;
 pub(crate) use options::read_options;
-pub(crate) use outlet::{print, say};
+pub(crate) use outlet::{fresh_line, print, say};
 pub use sys::words;
 pub(crate) use sys::{die_of, entropy, give_back_memory, take_over};
 pub(crate) use terminal::{columns, stderr_is_terminal};
@@ -140,8 +140,7 @@ impl World for Machine<'_> {
     }
 
     fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>> {
-        let parcel = self.flow.parcel(success);
-        let Some(mut parcel) = parcel.context("cannot read what was held back of stdout")? else {
+        let Some(mut parcel) = self.flow.parcel(success) else {
             return Ok(None);
         };
         let patience_ends = self.interrupted.map(|_| self.now() + PATIENCE);

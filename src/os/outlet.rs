@@ -1,5 +1,6 @@
 //! The way of our own words to stderr and stdout: one write a line, and no error matters.
 
+use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::sys;
+use super::{sys, terminal};
+use crate::stream::line;
 
 /// How long a line waits for a reader of stderr that does not read. Long enough for one that is
 /// merely slow; and no deadline is missed by much because of one that has stopped.
@@ -27,14 +29,22 @@ static IS_READ: AtomicBool = AtomicBool::new(true);
 /// Writes a whole line to stderr with one system call, or loses it: the exit status never depends
 /// on it. The wait for a reader ends with a fatal signal; in haste there is none, and nothing is
 /// learned of whether the reader is worth a wait.
-pub(crate) fn say(line: &str, in_haste: bool) {
+pub(crate) fn say(text: &str, in_haste: bool) {
     let is_read = takes_more(&NO_PATIENCE)
         || !in_haste
             && IS_READ.load(Ordering::Relaxed)
             && sys::hearing_fatal_only(|| takes_more(&PATIENCE));
     if is_read {
+        // The command may have left its last line unfinished.
+        let begun = line::is_open() && !text.starts_with('\n');
+        let text = if begun {
+            Cow::Owned(format!("\n{text}"))
+        } else {
+            Cow::Borrowed(text)
+        };
         // A line that cannot be written is lost: there is nowhere to say so.
-        let _ = rustix::io::write(io::stderr().as_fd(), line.as_bytes());
+        let _ = rustix::io::write(io::stderr().as_fd(), text.as_bytes());
+        line::end();
     }
     if !in_haste {
         IS_READ.store(is_read, Ordering::Relaxed);
@@ -46,6 +56,17 @@ fn takes_more(patience: &Timespec) -> bool {
     let stderr = io::stderr();
     let mut watched = [PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
     matches!(poll(&mut watched, Some(patience)), Ok(1..))
+}
+
+/// What has a line of ours begin at the beginning of one, on a terminal where the command writes
+/// without us. Where the cursor stands nobody can ask who does not read the terminal. So blanks are
+/// written, as many as a line has: a line that is empty holds them all, and one with something on it
+/// leaves the cursor on the next.
+pub(crate) fn fresh_line() -> String {
+    if line::is_known() || !terminal::may_change() {
+        return String::new();
+    }
+    format!("{:1$}\r\x1b[K", "", terminal::columns())
 }
 
 /// Writes what was asked for to stdout, however slowly it is read: also where whoever gave it to us

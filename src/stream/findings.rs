@@ -13,6 +13,8 @@ pub(crate) struct Findings {
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
     pub(crate) server_wait: Option<Duration>,
+    /// Why not all of stdout could be kept, where it is held back.
+    pub(crate) unkept: Option<io::Error>,
     /// Why a part of stdout was not passed on.
     pub(crate) loss: Option<Loss>,
     /// Why the file for response heads could not be read.

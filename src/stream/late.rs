@@ -16,6 +16,8 @@ impl Late {
     /// Hears further who still writes there.
     pub(super) fn add(&mut self, tap: Tap) {
         self.0.push(tap);
+        // Where all have closed their ends, it is over.
+        self.carry();
         self.0.retain(|tap| !tap.is_closed());
         let too_many = self.0.len().saturating_sub(MOST);
         self.0.drain(..too_many);
@@ -41,6 +43,11 @@ impl Late {
     /// Descriptors that are ready when there is something to carry.
     pub(super) fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
         self.0.iter().filter_map(Tap::watched)
+    }
+
+    /// Whether any of it would be passed on.
+    pub(super) fn is_heard(&self) -> bool {
+        self.0.iter().any(Tap::is_heard)
     }
 
     /// Closes what they write to.

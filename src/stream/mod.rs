@@ -5,65 +5,67 @@
 //! waits: whoever calls waits for one of the descriptors that are told to be watched.
 
 mod ends;
+mod eyes;
 mod findings;
 mod guard;
 mod heads;
 mod input;
+mod interest;
+mod keep;
 mod late;
+pub(crate) mod line;
 mod outlet;
+mod outlets;
 mod parcel;
 mod pipes;
 mod reads;
 mod replay;
+mod sink;
 mod spool;
 mod tap;
 
-use std::fs::File;
-use std::io;
-use std::rc::Rc;
+use std::os::fd::OwnedFd;
 
 use anyhow::{Context as _, Result};
 use rustix::event::PollFd;
 
 use crate::job::{Heads, Job};
-use crate::patterns::{Matched, Patterns, Stream};
+use crate::patterns::{Matched, Stream};
 use heads::HeadFile;
 use input::Input;
+use interest::Interest;
+use keep::Keep;
 use late::Late;
-use outlet::Outlet;
-use tap::{Eyes, Tap};
+use outlets::Outlets;
+use sink::Sink;
+use tap::Tap;
 
 pub(crate) use ends::Ends;
 pub(crate) use findings::Findings;
+pub(crate) use keep::NOT_HELD;
 pub(crate) use parcel::{Parcel, Step};
 pub(crate) use pipes::{is_ready, pipe_without_waits};
 pub(crate) use tap::Loss;
 
-/// What is said when there is no room.
-const NOT_HELD: &str = "cannot keep stdout for --stdout once; set TMPDIR to where there is room";
+/// The two streams that a command writes.
+const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
 /// All streams of a run.
 pub(crate) struct Flow<'a> {
-    patterns: &'a Patterns,
-    heads: Option<&'a Heads>,
+    interest: Interest<'a>,
     head_file: Option<HeadFile<'a>>,
-    looks_for_life: bool,
-    holds_stdout: bool,
     input: Input,
-    /// Our stdout and stderr, if they are not closed and something of us writes to them.
-    outlets: [Option<Rc<Outlet>>; 2],
-    /// What the attempt writes and we look at.
+    outlets: Outlets,
+    /// What the attempt writes and we look at or keep.
     taps: Vec<Tap>,
     /// What those who have outlived their attempt write.
     late: Late,
-    /// What the attempt writes to stdout and is held back.
-    held: Option<File>,
+    /// What the attempt has written to stdout and is held back.
+    held: Option<Keep>,
     matched: Matched,
     /// Why the input cannot flow any more.
     fault: Option<anyhow::Error>,
 }
-
-const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
 impl<'a> Flow<'a> {
     /// The streams that this job asks for. `closed` tells of stdout and stderr whether they were
@@ -72,44 +74,30 @@ impl<'a> Flow<'a> {
     /// # Errors
     /// When one of the options cannot be met.
     pub(crate) fn open(job: &'a Job, closed: [bool; 2]) -> Result<Self> {
-        let streams = &job.streams;
-        let mut flow = Self {
-            patterns: &job.policy.patterns,
-            heads: streams.heads.as_ref(),
-            head_file: None,
-            looks_for_life: job.supervision.idle_timeout.is_some(),
-            holds_stdout: streams.stdout_once,
-            input: Input::open(streams.stdin)?,
-            outlets: [None, None],
+        let interest = Interest::of(job);
+        let input = Input::open(job.streams.stdin)?;
+        let head_file = match &job.streams.heads {
+            Some(Heads::File(path)) => Some(HeadFile::open(path)?),
+            _ => None,
+        };
+        let needs = |stream| {
+            !closed[stream as usize] && (interest.looks_at(stream) || interest.holds_stdout)
+        };
+        let outlets = Outlets::open(STREAMS.map(needs)).context("cannot use stdout and stderr")?;
+        if interest.looks_at(Stream::Stderr) {
+            outlets.know_lines();
+        }
+        Ok(Self {
+            interest,
+            head_file,
+            input,
+            outlets,
             taps: Vec::new(),
             late: Late::default(),
             held: None,
             matched: Matched::default(),
             fault: None,
-        };
-        if let Some(Heads::File(path)) = flow.heads {
-            flow.head_file = Some(HeadFile::open(path)?);
-        }
-        let ours = [rustix::stdio::stdout(), rustix::stdio::stderr()];
-        for ((stream, ours), is_closed) in STREAMS.into_iter().zip(ours).zip(closed) {
-            if !is_closed && (flow.looks_at(stream) || flow.holds_stdout) {
-                let outlet = ours
-                    .try_clone_to_owned()
-                    .and_then(Outlet::to)
-                    .context("cannot use stdout and stderr")?;
-                flow.outlets[stream as usize] = Some(Rc::new(outlet));
-            }
-        }
-        Ok(flow)
-    }
-
-    /// Whether anything looks at what the command writes there.
-    fn looks_at(&self, stream: Stream) -> bool {
-        self.looks_for_heads(stream) || self.looks_for_life || self.patterns.look_at(stream)
-    }
-
-    fn looks_for_heads(&self, stream: Stream) -> bool {
-        self.heads.is_some_and(|heads| heads.may_be_in(stream))
+        })
     }
 
     /// What the coming attempt is to have for standard streams.
@@ -127,22 +115,14 @@ impl<'a> Flow<'a> {
             stdin: self.input.start()?,
             ..Ends::default()
         };
-        if self.holds_stdout {
-            let file = spool::nameless_file().context(NOT_HELD)?;
-            ends.stdout = Some(spool::appending(&file)?);
-            self.held = Some(file);
-        }
+        // Nobody asks which of the two it was, and the order is kept.
+        let share = self.outlets.are_one() && !self.interest.tells_streams_apart();
         for stream in STREAMS {
-            if !self.looks_at(stream) {
-                continue;
-            }
-            let outlet = match (stream, &self.held) {
-                (Stream::Stdout, Some(file)) => Some(Rc::new(Outlet::to(spool::appending(file)?)?)),
-                _ => self.outlets[stream as usize].clone(),
-            };
-            if let Some(outlet) = outlet {
-                let eyes = Eyes::new(self.patterns, stream, self.looks_for_heads(stream));
-                let (tap, end) = Tap::new(stream, outlet, eyes)?;
+            if share && stream == Stream::Stderr {
+                let shared = ends.stdout.as_ref().map(OwnedFd::try_clone).transpose();
+                ends.stderr = shared?;
+            } else if let Some(sink) = self.sink(stream)? {
+                let (tap, end) = Tap::new(stream, sink, self.interest.eyes(stream))?;
                 self.taps.push(tap);
                 *match stream {
                     Stream::Stdout => &mut ends.stdout,
@@ -151,6 +131,18 @@ impl<'a> Flow<'a> {
             }
         }
         Ok(ends)
+    }
+
+    /// Where what the command writes there goes; nothing if it has the very descriptor that we have.
+    fn sink(&self, stream: Stream) -> Result<Option<Sink>> {
+        if stream == Stream::Stdout && self.interest.holds_stdout {
+            return Ok(Some(Sink::Keep(Keep::new()?)));
+        }
+        let outlet = self
+            .interest
+            .looks_at(stream)
+            .then(|| self.outlets.to(stream));
+        Ok(outlet.flatten().map(Sink::Outlet))
     }
 
     /// Carries on all that can be carried without waiting. Whether the command has shown that it is
@@ -181,7 +173,7 @@ impl<'a> Flow<'a> {
 
     /// Whether somebody who has outlived an attempt may still write.
     pub(crate) fn hears_the_late(&self) -> bool {
-        self.late.watched().next().is_some()
+        self.late.is_heard()
     }
 
     /// Closes what those who have outlived their attempt write to.
@@ -220,6 +212,10 @@ impl<'a> Flow<'a> {
             if tap.stream() == Stream::Stdout {
                 findings.loss = tap.take_loss();
             }
+            if let Some(mut kept) = tap.take_kept() {
+                findings.unkept = kept.fault.take();
+                self.held = Some(kept);
+            }
             self.late.add(tap);
         }
         match self.head_file.as_ref().map_or(Ok(None), HeadFile::wait) {
@@ -241,19 +237,13 @@ impl<'a> Flow<'a> {
     }
 
     /// What was held back of the last attempt's output, on its way to where it belongs.
-    ///
-    /// # Errors
-    /// When it cannot be looked at.
-    pub(crate) fn parcel(&mut self, success: bool) -> io::Result<Option<Parcel>> {
+    pub(crate) fn parcel(&mut self, success: bool) -> Option<Parcel> {
         let stream = if success {
             Stream::Stdout
         } else {
             Stream::Stderr
         };
-        let outlet = self.outlets[stream as usize].clone();
-        self.held
-            .take()
-            .map(|file| Parcel::new(file, outlet))
-            .transpose()
+        let outlet = self.outlets.to(stream);
+        self.held.take().map(|kept| Parcel::new(kept, outlet))
     }
 }

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::line;
 use super::pipes::{self, reopened};
 
 /// What a pipe that is ready takes at least, so that a write of it does not wait.
@@ -17,7 +18,11 @@ const SURELY_TAKEN: usize = 4096;
 pub(super) struct Outlet {
     fd: OwnedFd,
     may_wait: bool,
+    /// Whether it is a pipe that we have opened for ourselves.
     is_pipe: bool,
+    file: Stat,
+    /// Whether our own lines go there, too.
+    has_our_lines: bool,
 }
 
 impl Outlet {
@@ -31,21 +36,43 @@ impl Outlet {
         let may_wait = !matches!(kind, FileType::RegularFile | FileType::BlockDevice);
         // Another kind of device may be another one each time that it is opened.
         let is_pipe = kind == FileType::Fifo;
-        if is_pipe || is_terminal_line(&fd) {
-            let own = reopened(fd.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK);
-            if let Ok(fd) = own {
-                return Ok(Self {
-                    fd,
-                    may_wait: false,
-                    is_pipe,
-                });
-            }
-        }
+        let is_reopened = is_pipe || is_terminal_line(&fd);
+        let own = is_reopened
+            .then(|| reopened(fd.as_fd(), OFlags::WRONLY | OFlags::NONBLOCK))
+            .and_then(io::Result::ok);
         Ok(Self {
-            fd,
-            may_wait,
-            is_pipe: false,
+            may_wait: may_wait && own.is_none(),
+            is_pipe: is_pipe && own.is_some(),
+            fd: own.unwrap_or(fd),
+            file,
+            has_our_lines: false,
         })
+    }
+
+    /// The same, beside our own lines, which are to begin at the beginning of a line.
+    pub(super) fn beside_our_lines(mut self) -> Self {
+        self.has_our_lines = true;
+        self
+    }
+
+    /// Whether what is written to either appears in one place, one behind the other: a pipe, a socket,
+    /// a terminal, or a file that both append to. A file at the same position of which both stand
+    /// shares it, as behind `>log 2>&1`.
+    pub(super) fn leads_where(&self, other: &Self) -> bool {
+        let appends = |outlet: &Self| {
+            let flags = rustix::fs::fcntl_getfl(&outlet.fd);
+            flags.is_ok_and(|flags| flags.contains(OFlags::APPEND))
+        };
+        let position = |outlet: &Self| rustix::fs::tell(&outlet.fd).ok();
+        let (file, others) = (&self.file, &other.file);
+        (file.st_dev, file.st_ino) == (others.st_dev, others.st_ino)
+            && match FileType::from_raw_mode(file.st_mode) {
+                FileType::Fifo | FileType::Socket | FileType::CharacterDevice => true,
+                FileType::RegularFile => {
+                    appends(self) && appends(other) || position(self) == position(other)
+                }
+                _ => false,
+            }
     }
 
     /// Writes as much as is taken at once.
@@ -63,7 +90,19 @@ impl Outlet {
         }
         match rustix::io::write(&self.fd, &bytes[..most.min(bytes.len())]) {
             Err(Errno::INTR) => Err(Errno::AGAIN),
+            Ok(written) => {
+                let last = written.checked_sub(1).and_then(|last| bytes.get(last));
+                self.note_last(|| last.copied());
+                Ok(written)
+            }
             other => other,
+        }
+    }
+
+    /// Notes the last byte that went there, if our lines do, too.
+    pub(super) fn note_last(&self, last: impl FnOnce() -> Option<u8>) {
+        if let Some(last) = self.has_our_lines.then(last).flatten() {
+            line::note(last);
         }
     }
 

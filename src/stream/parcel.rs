@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rustix::event::PollFd;
 use rustix::io::Errno;
 
+use super::keep::Keep;
 use super::outlet::Outlet;
 
 /// Bytes on their way at a time.
@@ -34,16 +35,15 @@ pub(crate) enum Step {
 }
 
 impl Parcel {
-    /// What is in the file now; who still writes to it writes for nobody.
-    pub(super) fn new(file: File, outlet: Option<Rc<Outlet>>) -> io::Result<Self> {
-        let end = file.metadata()?.len();
-        Ok(Self {
-            file,
+    /// What was kept, for this outlet.
+    pub(super) fn new(kept: Keep, outlet: Option<Rc<Outlet>>) -> Self {
+        Self {
+            file: kept.file,
             outlet,
             buffer: Vec::new(),
             at: 0,
-            end,
-        })
+            end: kept.length,
+        }
     }
 
     /// Carries a part of it.
@@ -53,6 +53,7 @@ impl Parcel {
     pub(crate) fn carry(&mut self) -> io::Result<Step> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
         if left == 0 {
+            self.note_last();
             return Ok(Step::Done);
         }
         let Some(outlet) = &self.outlet else {
@@ -70,7 +71,7 @@ impl Parcel {
             written => written,
         };
         match written {
-            // Somebody has made the file shorter.
+            // Somebody who found it in /proc has made the file shorter.
             Ok(0) => Ok(Step::Done),
             Ok(written) => {
                 self.at += written as u64;
@@ -78,6 +79,18 @@ impl Parcel {
             }
             Err(Errno::AGAIN) => Ok(Step::Stuck),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells who writes behind it how it ends.
+    fn note_last(&self) {
+        let last = || {
+            let (at, mut last) = (self.end.checked_sub(1)?, [0]);
+            self.file.read_exact_at(&mut last, at).ok()?;
+            Some(last[0])
+        };
+        if let Some(outlet) = &self.outlet {
+            outlet.note_last(last);
         }
     }
 

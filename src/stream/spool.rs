@@ -36,16 +36,6 @@ pub(super) fn nameless_file() -> io::Result<File> {
     Ok(file)
 }
 
-/// The way to the end of a file, wherever that is.
-///
-/// # Errors
-/// When the system is short of descriptors.
-pub(super) fn appending(file: &File) -> io::Result<OwnedFd> {
-    let flags = rustix::fs::fcntl_getfl(file)?;
-    rustix::fs::fcntl_setfl(file, flags | OFlags::APPEND)?;
-    file.as_fd().try_clone_to_owned()
-}
-
 /// All that came in so far.
 pub(super) struct Spool {
     file: File,

@@ -2,46 +2,23 @@
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
-use std::rc::Rc;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use super::outlet::Outlet;
-use super::pipes::{never_wait, private_pipe};
-use crate::clock;
-use crate::patterns::{Matched, Patterns, Stream, Watch};
-use crate::retry_after::Heads;
+use super::eyes::Eyes;
+use super::keep::Keep;
+use super::pipes::{never_wait, private_pipe, widen};
+use super::sink::Sink;
+use crate::patterns::{Matched, Stream};
 
 /// Bytes on their way at a time.
 const BUFFER: usize = 128 * 1024;
 
 /// How often a buffer is passed on before signals and limits are looked at again.
 const MOST_ROUNDS: usize = 16;
-
-/// What looks at an attempt's output.
-pub(super) struct Eyes {
-    watch: Watch,
-    heads: Option<Heads>,
-}
-
-impl Eyes {
-    pub(super) fn new(patterns: &Patterns, stream: Stream, for_heads: bool) -> Self {
-        Self {
-            watch: Watch::new(patterns, stream),
-            heads: for_heads.then(Heads::default),
-        }
-    }
-
-    fn see(&mut self, bytes: &[u8], matched: &mut Matched) {
-        self.watch.feed(bytes, matched);
-        if let Some(heads) = &mut self.heads {
-            heads.feed(bytes);
-        }
-    }
-}
 
 /// Why output was not passed on.
 #[derive(Debug)]
@@ -59,7 +36,7 @@ pub(super) struct Tap {
     stream: Stream,
     /// Where the command writes to; nothing when it has closed that, or nobody takes it any more.
     source: Option<OwnedFd>,
-    outlet: Rc<Outlet>,
+    sink: Sink,
     buffer: Vec<u8>,
     /// The part of the buffer that is still to be passed on.
     pending: Range<usize>,
@@ -74,17 +51,17 @@ impl Tap {
     ///
     /// # Errors
     /// When the system has no pipe left.
-    pub(super) fn new(
-        stream: Stream,
-        outlet: Rc<Outlet>,
-        eyes: Eyes,
-    ) -> io::Result<(Self, OwnedFd)> {
+    pub(super) fn new(stream: Stream, sink: Sink, eyes: Eyes) -> io::Result<(Self, OwnedFd)> {
         let (source, end) = private_pipe()?;
         never_wait(&source)?;
+        if matches!(sink, Sink::Keep(_)) {
+            // Nobody waits for the first of it.
+            widen(source.as_fd());
+        }
         let tap = Self {
             stream,
             source: Some(source),
-            outlet,
+            sink,
             buffer: vec![0; BUFFER],
             pending: 0..0,
             left: None,
@@ -120,7 +97,7 @@ impl Tap {
     /// Empties the buffer, and tells whether that was possible.
     fn pass_on(&mut self) -> bool {
         while !self.pending.is_empty() {
-            match self.outlet.write(&self.buffer[self.pending.clone()]) {
+            match self.sink.write(&self.buffer[self.pending.clone()]) {
                 Ok(written) => self.pending.start += written,
                 Err(Errno::AGAIN) => return false,
                 Err(error) => self.lose(error),
@@ -139,23 +116,36 @@ impl Tap {
         }
     }
 
-    /// Fills the buffer, and tells whether there was anything.
+    /// Takes what there is, into the buffer or, if nobody looks at it, straight into the file that it
+    /// is kept in. Whether there was anything.
     fn take(&mut self, matched: &mut Matched) -> bool {
         let Some(source) = &self.source else {
             return false;
         };
-        let most = self.left.map_or(BUFFER, |left| {
-            usize::try_from(left).map_or(BUFFER, |left| left.min(BUFFER))
+        let most = self.left.map_or(usize::MAX, |left| {
+            usize::try_from(left).unwrap_or(usize::MAX)
         });
         if most == 0 {
             return false;
         }
-        match rustix::io::read(source, &mut self.buffer[..most]) {
-            Ok(length @ 1..) => {
-                self.pending = 0..length;
-                self.left = self.left.map(|left| left.saturating_sub(length as u64));
+        let kept = match (&mut self.sink, &self.eyes) {
+            (Sink::Keep(keep), Some(eyes)) if eyes.are_shut() => keep.take(source, most),
+            _ => None,
+        };
+        let came = kept.map_or_else(
+            || {
+                let most = most.min(BUFFER);
+                let read = rustix::io::read(source, &mut self.buffer[..most])?;
+                Ok((read, read))
+            },
+            |kept| kept.map(|kept| (kept, 0)),
+        );
+        match came {
+            Ok((came @ 1.., here)) => {
+                self.left = self.left.map(|left| left.saturating_sub(came as u64));
+                self.pending = 0..here;
                 if let Some(eyes) = &mut self.eyes {
-                    eyes.see(&self.buffer[..length], matched);
+                    eyes.see(&self.buffer[..here], matched);
                 }
                 true
             }
@@ -194,14 +184,29 @@ impl Tap {
         if self.is_carried() {
             self.left = None;
         }
-        let Eyes { watch, heads } = self.eyes.take()?;
-        watch.finish(matched);
-        heads?.wait(|| clock::now().into())
+        self.eyes.take()?.finish(matched)
     }
 
     /// Whether something that belongs to an attempt that is over is still to be passed on.
     pub(super) fn owes(&self) -> bool {
         self.left.is_some() && !self.is_carried()
+    }
+
+    /// What was kept of it. What comes later is nobody's, and yet taken as long as we are there, so
+    /// that it hinders nobody who writes it.
+    pub(super) fn take_kept(&mut self) -> Option<Keep> {
+        match std::mem::replace(&mut self.sink, Sink::Nowhere) {
+            Sink::Keep(keep) => Some(keep),
+            other => {
+                self.sink = other;
+                None
+            }
+        }
+    }
+
+    /// Whether what comes late is passed on to anybody.
+    pub(super) fn is_heard(&self) -> bool {
+        !matches!(self.sink, Sink::Nowhere)
     }
 
     /// Why a part of it was not passed on, if so.
@@ -215,8 +220,8 @@ impl Tap {
 
     /// Ready when there is something to do.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
-        if !self.pending.is_empty() {
-            return Some(self.outlet.watched());
+        if let (false, Sink::Outlet(outlet)) = (self.pending.is_empty(), &self.sink) {
+            return Some(outlet.watched());
         }
         let is_over = self.left == Some(0);
         let source = self.source.as_ref().filter(|_| !is_over)?;

@@ -274,13 +274,102 @@ fn without_a_place_for_it_nothing_is_run() {
     assert!(done.stderr.contains("TMPDIR"), "{done:?}");
 }
 
+/// What a command writes that does not fit where it is kept: there is no success, whatever its
+/// status is, and no retry; the command runs to its end all the same.
+#[track_caller]
+fn check_no_room(call: &str, options: &str) {
+    let sandbox = Sandbox::new();
+    let script = "echo >>runs; seq 100000; echo ended >&2; exit $1";
+    for status in ["0", "7"] {
+        let script = format!(
+            "{call} retry $FAST -a 3 --stdout once --log log {options} -- sh -c '{script}' sh {status}"
+        );
+        let done = sandbox.bash(&script).run();
+        done.exits(125).stdout_is("");
+        assert!(done.stderr.contains("\nended\n") || done.stderr.starts_with("ended\n"));
+        let kept = done
+            .stderr
+            .lines()
+            .filter(|line| line.parse::<u32>().is_ok());
+        assert!(kept.count() > 1000, "what there is of it is not lost");
+        let last = done.stderr.lines().last().expect("a line");
+        assert!(last.contains("set TMPDIR"), "{last}");
+        let log = sandbox.text("log");
+        assert!(log.contains(r#""reason":"error""#), "{log}");
+    }
+    assert_eq!(sandbox.lines("runs"), 2);
+}
+
+#[test]
+fn output_that_finds_no_room_is_never_a_success() {
+    check_no_room("ulimit -f 200; exec", "");
+    check_no_room("ulimit -f 200; exec", "--fail-if zzz");
+    check_no_room("ulimit -f 200; exec", "--idle-timeout 30s");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_fills_the_disk_is_never_a_success() {
+    let user = if rustix::process::getuid().is_root() {
+        ""
+    } else {
+        "--user --map-root-user"
+    };
+    let mount = "mkdir m; mount -t tmpfs -o size=200k none m; export TMPDIR=$PWD/m; exec";
+    let call = format!("rm -rf m; exec unshare {user} --mount bash -c '{mount} \"$@\"' bash");
+    check_no_room(&call, "");
+    check_no_room(&call, "--retry-if zzz");
+}
+
+#[test]
+fn a_command_that_opens_its_stdout_anew_keeps_what_it_has_written() {
+    for (script, stdout) in [
+        (
+            "echo header; echo body >/dev/stdout; echo footer",
+            "header\nbody\nfooter\n",
+        ),
+        (
+            "echo one; echo two | tee /dev/stdout; echo three",
+            "one\ntwo\ntwo\nthree\n",
+        ),
+    ] {
+        let done = Sandbox::new().retry_sh(ONCE, script).run();
+        done.exits(0).stdout_is(stdout);
+    }
+}
+
+#[test]
+fn the_command_sees_a_pipe_whatever_our_stdout_is() {
+    check(
+        "retry $FAST --stdout once -- sh -c '[ -p /dev/stdout ] && echo pipe' >f; cat f",
+        "pipe\n",
+    );
+}
+
+#[test]
+fn what_is_left_in_the_background_may_write_while_we_are_there_and_is_told_when_we_are_gone() {
+    // More than a pipe holds, and nobody is stuck.
+    let script = "[ $RETRY_ATTEMPT = 2 ] && {
+            until [ -e gone ]; do sleep 0.01; done; echo out2; exit; }
+        { head -c 1000000 /dev/zero && echo >gone; until [ -e over ]; do sleep 0.01; done
+          trap '' PIPE; echo late 2>/dev/null || echo >told; } 2>/dev/null & exit 1";
+    let sandbox = Sandbox::new();
+    let call = format!(
+        "retry {ONCE} -a 2 -- sh -c \"$0\"; echo >over; until [ -e told ]; do sleep 0.01; done"
+    );
+    let done = sandbox.bash(&call).arg(script).run();
+    done.exits(0).stdout_is("out2\n");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_held_back_can_be_read_by_nobody_else() {
-    check(
-        "umask 0; retry $FAST --stdout once -- sh -c 'stat -L -c %a /proc/self/fd/1'",
-        "600\n",
-    );
+    let sandbox = Sandbox::new();
+    let script = "umask 0; mkdir tmp; TMPDIR=$T/tmp retry $FAST --stdout once -- sh -c '
+        for fd in /proc/$PPID/fd/*; do
+            case $(readlink $fd) in $TMPDIR/*deleted*) stat -L -c %a $fd;; esac
+        done; ls -A tmp'";
+    sandbox.bash(script).run().exits(0).stdout_is("600\n");
 }
 
 #[test]

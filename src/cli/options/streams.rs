@@ -23,9 +23,10 @@ options! {
 
         /// stream, or once: of the success only [default: stream]
         ///
-        /// stream: what the command writes is written at once, by failed attempts too. once: what an
-        /// attempt writes to stdout is held back in a file without a name in $TMPDIR; that of the
-        /// success goes to stdout, that of a failed attempt to stderr, when the attempt is over.
+        /// stream: what the command writes appears at once, that of failed attempts too. once: what an
+        /// attempt writes to stdout is kept in an unnamed file in $TMPDIR until the attempt is over;
+        /// that of the successful attempt then goes to stdout, that of a failed one to stderr. If the
+        /// disk is full, the status is 125, never 0.
         #[arg(long, value_name = "MODE")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdout: Option<OutputName>,

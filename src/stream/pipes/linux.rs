@@ -63,7 +63,8 @@ pub(in crate::stream) fn tee(from: BorrowedFd<'_>, to: &OwnedFd) -> Result<usize
 /// Moves what is in a pipe to a place in a file.
 ///
 /// # Errors
-/// When there is no room, or the file cannot take it like this.
+/// AGAIN if there is nothing for now; any other when there is no room, or the file cannot take it
+/// like this.
 pub(in crate::stream) fn drain(
     from: &OwnedFd,
     to: &File,
@@ -71,7 +72,7 @@ pub(in crate::stream) fn drain(
     length: usize,
 ) -> Result<usize, Errno> {
     let mut at = at;
-    rustix::pipe::splice(from, None, to, Some(&mut at), length, SpliceFlags::empty())
+    rustix::pipe::splice(from, None, to, Some(&mut at), length, SpliceFlags::NONBLOCK)
 }
 
 /// Fills a pipe from a place in a file; 0 at its end.
