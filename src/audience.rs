@@ -78,6 +78,10 @@ impl<'a> Audience<'a> {
             Event::Waited => os::say(countdown::GONE, true),
             _ => {
                 if let Some(lines) = self.reporter.lines(event) {
+                    let lines = match self.format {
+                        Format::Text => os::fresh_line() + &lines,
+                        Format::Json | Format::Github => lines,
+                    };
                     os::say(&lines, self.in_haste);
                 }
             }

@@ -39,6 +39,22 @@ fn it_counts_the_seconds_and_is_gone_before_the_next_attempt() {
 }
 
 #[test]
+fn it_stands_there_although_the_output_passes_through_us_unless_somebody_may_still_write() {
+    for (options, background, stands) in [
+        ("--fail-if zzz", "", true),
+        ("--stdout once", "", true),
+        ("--fail-if zzz", "sleep 1 &", false),
+    ] {
+        let mut terminal = Terminal::new();
+        terminal.enter(&format!(
+            "env TERM=xterm retry -a 2 --base 1100ms --jitter none {options} -- sh -c '{background} exit 3'; echo rc=$?"
+        ));
+        terminal.await_text("rc=");
+        assert_eq!(terminal.printed().contains(SHOWN), stands, "{options}");
+    }
+}
+
+#[test]
 fn an_interrupt_leaves_nothing_of_it() {
     let mut terminal = Terminal::new();
     terminal.enter(&format!("{SLOW} -- false"));
@@ -152,4 +168,59 @@ fn a_terminal_that_is_held_during_the_countdown_loses_no_line_of_what_comes_then
         terminal.printed().contains("attempt 2/3 failed")
     });
     assert!(shown, "the line was lost each time");
+}
+
+/// What stands on a screen of this width when all this was printed.
+fn screen(printed: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![Vec::new()];
+    let (mut at, mut rest) = (0, printed.chars().peekable());
+    while let Some(next) = rest.next() {
+        let line = lines.len() - 1;
+        match next {
+            '\n' => {
+                lines.push(Vec::new());
+                at = 0;
+            }
+            '\r' => at = 0,
+            '\u{1b}' => {
+                assert_eq!((rest.next(), rest.next()), (Some('['), Some('K')));
+                lines[line].truncate(at);
+            }
+            letter => {
+                if at == columns {
+                    lines.push(Vec::new());
+                    at = 0;
+                }
+                let line = lines.last_mut().expect("a line");
+                line.resize(line.len().max(at + 1), ' ');
+                line[at] = letter;
+                at += 1;
+            }
+        }
+    }
+    let text = |line: Vec<char>| line.into_iter().collect::<String>().trim_end().to_owned();
+    lines.into_iter().map(text).collect()
+}
+
+#[test]
+fn our_lines_begin_a_line_whatever_the_command_has_left_unfinished() {
+    for (columns, script, before) in [
+        (80, "printf unfinished", "unfinished"),
+        (80, "printf finished\\\\n", "finished"),
+        (60, "printf %60s x", "x"),
+        (60, "printf %59s x", "x"),
+        (132, "printf %61s x", "x"),
+    ] {
+        let mut terminal = Terminal::new();
+        terminal.enter(&format!("stty cols {columns}; echo be''gin"));
+        terminal.await_text("begin");
+        terminal.enter(&format!(
+            "env TERM=xterm retry -a 1 -- sh -c '{script}; exit 3'; echo rc=$?"
+        ));
+        terminal.await_text("rc=3");
+        let shown = screen(&terminal.printed_as_it_came(), columns);
+        let ours = shown.iter().position(|line| line.starts_with("retry: sh:"));
+        let ours = ours.unwrap_or_else(|| panic!("no line of ours: {shown:?}"));
+        assert_eq!(shown[ours - 1].trim_start(), before, "{shown:?}");
+    }
 }

@@ -87,8 +87,13 @@ impl Terminal {
 
     /// All that was printed until now, read up to a mark of this shell's.
     pub(crate) fn printed(&mut self) -> String {
+        self.printed_as_it_came().replace('\r', "")
+    }
+
+    /// The same, with what moves the cursor.
+    pub(crate) fn printed_as_it_came(&mut self) -> String {
         self.enter("echo the e''nd").await_text("the end");
-        self.screen.text().replace('\r', "")
+        self.screen.text()
     }
 }
 
