@@ -230,7 +230,8 @@ fn a_signal_that_ends_nothing_does_not_end_the_wait_for_a_slow_reader_either() {
     // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
     let shown = (0..5).any(|_| {
         let sandbox = Sandbox::new();
-        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
+        let mut reader = std::fs::File::from(reader);
         rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
         while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
         rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
