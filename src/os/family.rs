@@ -64,6 +64,8 @@ pub(super) struct Family {
     marks: [Vec<u8>; 2],
     members: Vec<Member>,
     is_known: bool,
+    /// Whether somebody was found since KILL was sent, if it was.
+    is_news: bool,
     /// When the newest process had been started when members were first looked for. Who has left
     /// before that is not to be found later.
     struck: Option<u64>,
@@ -81,6 +83,7 @@ impl Family {
             marks,
             members: Vec::new(),
             is_known: true,
+            is_news: false,
             struck: None,
             is_reaped: false,
             outsiders: Outsiders::default(),
@@ -98,6 +101,7 @@ impl Family {
         };
         self.struck = self.struck.or(Some(newest));
         let any = !members.is_empty();
+        self.is_news |= any;
         self.members
             .extend(members.into_iter().map(|process| Member {
                 process,
@@ -123,6 +127,11 @@ impl Family {
                 return;
             }
         }
+    }
+
+    /// Whether somebody is left, or may be, to whom KILL was not sent when it was sent to the others.
+    pub(super) fn may_have_missed_kill(&self) -> bool {
+        self.is_news || !self.is_known
     }
 
     /// Whether nobody that is known of is left besides the child: time for another look.

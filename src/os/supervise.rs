@@ -80,7 +80,7 @@ impl Machine<'_> {
                 }
             }
         }
-        if run.leash.is_spent() && !has_pulled {
+        if run.leash.is_spent() && run.family.may_have_missed_kill() {
             // A member has gone; those that it had started are not to outlive it.
             run.kill();
         }

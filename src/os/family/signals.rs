@@ -77,6 +77,7 @@ impl Family {
                 break;
             }
         }
+        self.is_news = false;
         self.signal(Signal::KILL)
     }
 
