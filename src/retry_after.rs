@@ -8,7 +8,7 @@ use std::mem;
 use std::time::Duration;
 
 use httpdate::HttpDate;
-use memchr::{memchr, memmem, memrchr};
+use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use crate::control_sequences::ControlSequences;
 use head::{Head, VERSION, is_of_a_field};
@@ -71,8 +71,7 @@ impl Heads {
     }
 
     /// Passes over lines that say nothing, since gigabytes of them may come by: those at the begin
-    /// that are ended and hold neither a version nor an escape, which may stand between its letters.
-    /// Tells how many bytes they are.
+    /// that are ended and hold no version. Tells how many bytes they are.
     fn skim(&self, bytes: &[u8]) -> usize {
         let is_between = self.line.is_empty() && !self.passing && self.quoted.is_none();
         let is_outside = matches!(self.place, Place::Outside);
@@ -80,9 +79,15 @@ impl Heads {
             return 0;
         }
         let block = &bytes[..bytes.len().min(BLOCK)];
-        let block = &block[..memchr(b'\x1b', block).unwrap_or(block.len())];
-        let block = &block[..memmem::find(block, VERSION).unwrap_or(block.len())];
-        memrchr(b'\n', block).map_or(0, |end| end + 1)
+        let lines = &block[..memrchr(b'\n', block).map_or(0, |end| end + 1)];
+        let plain = ControlSequences::default().without(lines);
+        let Some(at) = memmem::find(&plain, VERSION) else {
+            return lines.len();
+        };
+        // No sequence takes the end of a line with it.
+        let before = memchr_iter(b'\n', &plain[..at]).count();
+        let ends = memchr_iter(b'\n', lines).take(before);
+        ends.last().map_or(0, |end| end + 1)
     }
 
     /// Reads up to the end of the line, and tells how many bytes that is.
