@@ -82,8 +82,11 @@ impl Factor {
 
     /// `value` (below 2^95) times the factor, rounded half up, saturating.
     pub(crate) fn times(self, value: u128) -> u128 {
-        let fraction = (value * self.billionths + BILLION / 2) / BILLION;
-        value.saturating_mul(self.whole).saturating_add(fraction)
+        let whole = value.saturating_mul(self.whole);
+        if self.billionths == 0 {
+            return whole;
+        }
+        whole.saturating_add((value * self.billionths + BILLION / 2) / BILLION)
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) fn nanos(duration: Duration) -> u128 {
 
 /// A duration of so many nanoseconds, saturating at `Duration::MAX`.
 pub(crate) fn duration(nanos: u128) -> Duration {
+    // Nearly all are below 585 years, and 64 bits are divided ten times faster than 128.
+    if let Ok(nanos) = u64::try_from(nanos) {
+        return Duration::from_nanos(nanos);
+    }
     let Ok(seconds) = u64::try_from(nanos / NANOS_PER_SECOND) else {
         return Duration::MAX;
     };

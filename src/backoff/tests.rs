@@ -530,3 +530,24 @@ fn a_hundred_thousand_draws_fill_the_range_of_each_jitter_evenly() {
     draws_fit(around("0.5"), 0.5, 1.5);
     draws_fit(Jitter::Decorrelated, 1.0, 3.0);
 }
+
+proptest! {
+    #[test]
+    fn narrow_ranges_are_drawn_from_as_wide_ones_are(
+        fixed in any_duration(), width in any::<u64>(), u in -0.5..1.5_f64,
+    ) {
+        let window = Window {
+            ceiling: Duration::ZERO,
+            fixed,
+            width: Duration::from_nanos(width),
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the cast back saturates"
+        )]
+        let drawn = (u * width as f64) as u128;
+        prop_assert_eq!(window.at(u), duration(nanos(fixed) + drawn.min(width.into())));
+    }
+}
