@@ -22,7 +22,7 @@
 //! event    what happened, as data
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
 //! engine   attempts until the policy says stop; `trait World` is all it needs from outside
-//! rehearsal  a world of virtual time
+//! rehearsal  worlds of virtual time
 //! plan     what a job would do, from rehearsals
 //! ── the outside ───────────────────────────────────────────────────────────────────────
 //! clock    the time of day

@@ -4,10 +4,13 @@
 //! So it cannot disagree with a run; where a run would take too long even so, because it makes more
 //! attempts than can be walked, its delays are followed by how they go on.
 
+mod bars;
 mod bounds;
 mod chart;
 #[cfg(test)]
 mod contention;
+mod counts;
+mod crowd;
 mod herd;
 mod json;
 mod means;

@@ -1,4 +1,7 @@
-//! A world of virtual time: waits end at once, and attempts end as a script says.
+//! Worlds of virtual time, in which waits end at once.
+
+#[cfg(test)]
+mod script;
 
 use std::time::Duration;
 
@@ -9,76 +12,34 @@ use crate::engine::{Attempt, Cut, Emit, Token, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
-/// What one attempt does when nothing cuts it short.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    /// How long it takes.
-    pub(crate) takes: Duration,
-    /// How it ends.
-    pub(crate) ending: Ending,
-}
+#[cfg(test)]
+pub(crate) use script::{Rehearsal, Step};
 
-/// A world in which the n-th attempt takes the n-th step, and the last step repeats.
-#[derive(Clone, Debug)]
-pub(crate) struct Rehearsal {
+/// A world in which every attempt fails at once, and which ends at a time. A million runs in it cost
+/// no more than what they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Futility {
     now: Duration,
-    steps: Vec<Step>,
-    interruption: Option<(Duration, Signal)>,
+    ends: Duration,
 }
 
-impl Rehearsal {
-    /// A world with these steps, at least one.
-    pub(crate) fn new(steps: Vec<Step>) -> Self {
-        assert!(!steps.is_empty(), "a rehearsal needs a step");
+impl Futility {
+    /// A world in which no wait goes on beyond this time: there, a signal ends the run.
+    pub(crate) fn until(ends: Duration) -> Self {
         Self {
             now: Duration::ZERO,
-            steps,
-            interruption: None,
-        }
-    }
-
-    /// The same, with a fatal signal that arrives at a time.
-    #[cfg(test)]
-    pub(crate) fn interrupted(mut self, at: Duration, signal: Signal) -> Self {
-        self.interruption = Some((at, signal));
-        self
-    }
-
-    /// Goes on to `until`, or to the interruption if that comes first.
-    fn pass(&mut self, until: Duration) -> Option<Signal> {
-        match self.interruption {
-            Some((at, signal)) if at <= until => {
-                self.now = self.now.max(at);
-                Some(signal)
-            }
-            _ => {
-                self.now = until;
-                None
-            }
+            ends,
         }
     }
 }
 
-impl World for Rehearsal {
+impl World for Futility {
     fn now(&self) -> Duration {
         self.now
     }
 
-    fn attempt(&mut self, attempt: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
-        let index = usize::try_from(attempt.number - 1).unwrap_or(usize::MAX);
-        let step = self.steps[index.min(self.steps.len() - 1)].clone();
-        let end = self.now.saturating_add(step.takes);
-        let (until, mut ending) = match attempt.ends_by {
-            Some(limit) if limit < end => (limit.max(self.now), Outcome::TimedOut.into()),
-            _ => (end, step.ending),
-        };
-        if let Some(signal) = self.pass(until) {
-            ending = Ending {
-                interrupted: Some(signal),
-                ..Outcome::Killed(signal).into()
-            };
-        }
-        Ok(ending)
+    fn attempt(&mut self, _: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
+        Ok(Outcome::Exited(1).into())
     }
 
     fn deliver(&mut self, _: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
@@ -90,7 +51,8 @@ impl World for Rehearsal {
     }
 
     fn pause(&mut self, until: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
-        Ok(self.pass(until))
+        self.now = until.min(self.ends);
+        Ok(Some(Signal::TERM).filter(|_| until > self.ends))
     }
 
     fn prepare(&mut self, _: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {

@@ -1,5 +1,6 @@
 //! The herd for people, as a bar chart.
 
+use super::crowd::Busiest;
 use super::herd::Herd;
 use super::words::{cell, jitter};
 use crate::backoff::Jitter;
@@ -35,7 +36,10 @@ pub(super) fn of(herd: &Herd, jittered: Jitter) -> Vec<String> {
         let line = format!("  {start:>widest$}  {:>digits$}  {hashes}", bar.retries);
         line.trim_end().to_owned()
     }));
-    let busiest = format!("busiest 10 ms: {} retries", herd.busiest);
+    let busiest = match herd.busiest {
+        Busiest::Exactly(retries) => format!("busiest 10 ms: {retries} retries"),
+        Busiest::AtMost(retries) => format!("busiest 10 ms: at most {retries} retries"),
+    };
     lines.push(match jittered {
         Jitter::None => busiest,
         _ => format!(

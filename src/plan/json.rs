@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::bounds::LastAttempts;
+use super::crowd::Busiest;
 use super::rows::{Allowed, Row};
 use super::words::factor_number;
 use super::{Plan, herd};
@@ -92,6 +93,7 @@ struct Herd {
     bar_ms: u64,
     bars: Vec<Bar>,
     busiest_10ms: u64,
+    busiest_10ms_is_upper_bound: bool,
     busiest_10ms_without_jitter: u64,
     most_attempts: Option<u128>,
 }
@@ -186,12 +188,17 @@ impl From<&herd::Herd> for Herd {
             from_ms: millis(bar.from),
             retries: bar.retries,
         });
+        let (busiest, is_bound) = match herd.busiest {
+            Busiest::Exactly(retries) => (retries, false),
+            Busiest::AtMost(retries) => (retries, true),
+        };
         Self {
             clients: herd.clients,
             first_retries: herd.first_retries,
             bar_ms: millis(herd.width),
             bars: bars.collect(),
-            busiest_10ms: herd.busiest,
+            busiest_10ms: busiest,
+            busiest_10ms_is_upper_bound: is_bound,
             busiest_10ms_without_jitter: herd.busiest_without_jitter,
             most_attempts: herd.most_attempts,
         }

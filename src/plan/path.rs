@@ -10,8 +10,7 @@ use crate::event::Event;
 use crate::numbers::Attempts;
 use crate::patterns::Patterns;
 use crate::policy::{Decision, Policy};
-use crate::rehearsal::{Rehearsal, Step};
-use crate::status::Outcome;
+use crate::rehearsal::Futility;
 use crate::units::nanos;
 
 /// A draw that gives the longest delay of a range: what lies outside of it is cut.
@@ -78,10 +77,16 @@ pub(super) fn walk(
     draw: &mut dyn FnMut() -> f64,
     each: &mut dyn FnMut(Leg, Duration),
 ) {
-    let mut world = Rehearsal::new(vec![Step {
-        takes: Duration::ZERO,
-        ending: Outcome::Exited(1).into(),
-    }]);
+    walk_until(Duration::MAX, policy, draw, each);
+}
+
+/// The same, up to a time: what starts later is not told, but for the first of it.
+pub(super) fn walk_until(
+    end: Duration,
+    policy: &Policy,
+    draw: &mut dyn FnMut() -> f64,
+    each: &mut dyn FnMut(Leg, Duration),
+) {
     let mut emit = |event: &Event<'_>| {
         if let Event::Ended(ended, Decision::Retry { delay, window, .. }) = event {
             let leg = Leg {
@@ -91,8 +96,8 @@ pub(super) fn walk(
             each(leg, ended.total.saturating_add(*delay));
         }
     };
-    // Nothing fails in a rehearsal but the attempts.
-    let _ = engine::run(policy, &mut world, draw, &mut emit);
+    // Nothing fails there but the attempts.
+    let _ = engine::run(policy, &mut Futility::until(end), draw, &mut emit);
 }
 
 /// A run in which every draw is the same, or every delay the mean.

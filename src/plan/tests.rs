@@ -4,6 +4,8 @@ use proptest::prelude::*;
 use snapbox::prelude::*;
 use snapbox::{assert_data_eq, str};
 
+use super::crowd::{Busiest, Census, Crowd};
+use super::path::rehearsed;
 use super::rows::Allowed;
 use super::*;
 use crate::backoff::tests::any_duration;
@@ -575,7 +577,7 @@ fn a_plan_for_programs_is_one_object() {
     check(
         "-a 4 --base 100ms --cap 250ms --jitter equal --timeout 1s --deadline 1s --clients 10 --log-format json",
         str![[r#"
-{"schema":1,"max_attempts":4,"max_retries":3,"backoff":"exponential","factor":2.0,"base_ms":100,"cap_ms":250,"jitter":"equal","retries":[{"retry":1,"ceiling_ms":100,"from_ms":50,"to_ms":100,"mean_ms":75,"worst_total_ms":100,"capped":false,"within_deadline":"always"},{"retry":2,"ceiling_ms":200,"from_ms":100,"to_ms":200,"mean_ms":150,"worst_total_ms":300,"capped":false,"within_deadline":"always"},{"retry":3,"ceiling_ms":250,"from_ms":125,"to_ms":250,"mean_ms":188,"worst_total_ms":550,"capped":true,"within_deadline":"always"}],"rest":null,"expected_ms":413,"expected_is_approximate":false,"worst_ms":550,"worst_with_timeout_ms":1000,"cap_from_retry":3,"last_attempt_by_deadline":{"at_worst":4,"at_best":4,"with_timeouts":1},"shared_budget":null,"herd":{"clients":10,"first_retries":null,"bar_ms":50,"bars":[{"from_ms":50,"retries":10},{"from_ms":100,"retries":0},{"from_ms":150,"retries":4},{"from_ms":200,"retries":3},{"from_ms":250,"retries":3},{"from_ms":300,"retries":0},{"from_ms":350,"retries":5},{"from_ms":400,"retries":4},{"from_ms":450,"retries":1}],"busiest_10ms":5,"busiest_10ms_without_jitter":10,"most_attempts":40},"sample":{"seed":7,"delays_ms":[53,117,215],"goes_on":false}}
+{"schema":1,"max_attempts":4,"max_retries":3,"backoff":"exponential","factor":2.0,"base_ms":100,"cap_ms":250,"jitter":"equal","retries":[{"retry":1,"ceiling_ms":100,"from_ms":50,"to_ms":100,"mean_ms":75,"worst_total_ms":100,"capped":false,"within_deadline":"always"},{"retry":2,"ceiling_ms":200,"from_ms":100,"to_ms":200,"mean_ms":150,"worst_total_ms":300,"capped":false,"within_deadline":"always"},{"retry":3,"ceiling_ms":250,"from_ms":125,"to_ms":250,"mean_ms":188,"worst_total_ms":550,"capped":true,"within_deadline":"always"}],"rest":null,"expected_ms":413,"expected_is_approximate":false,"worst_ms":550,"worst_with_timeout_ms":1000,"cap_from_retry":3,"last_attempt_by_deadline":{"at_worst":4,"at_best":4,"with_timeouts":1},"shared_budget":null,"herd":{"clients":10,"first_retries":null,"bar_ms":50,"bars":[{"from_ms":50,"retries":10},{"from_ms":100,"retries":0},{"from_ms":150,"retries":4},{"from_ms":200,"retries":3},{"from_ms":250,"retries":3},{"from_ms":300,"retries":0},{"from_ms":350,"retries":5},{"from_ms":400,"retries":4},{"from_ms":450,"retries":1}],"busiest_10ms":5,"busiest_10ms_is_upper_bound":false,"busiest_10ms_without_jitter":10,"most_attempts":40},"sample":{"seed":7,"delays_ms":[53,117,215],"goes_on":false}}
 
 "#]],
     );
@@ -844,6 +846,95 @@ fn run(policy: &Policy, most: u64, draw: &mut dyn FnMut() -> f64) -> Vec<Duratio
     delays
 }
 
+/// What there is to count of a herd, with all of its retries in one list.
+fn listed(policy: &Policy, clients: u32) -> (u64, Vec<u64>) {
+    let mut slots: Vec<u64> = (0..clients)
+        .flat_map(|client| {
+            let delays = run(policy, 21, &mut crate::draws(7, client));
+            delays.into_iter().scan(Duration::ZERO, |at, delay| {
+                *at += delay;
+                Some(u64::try_from(at.as_millis() / 10).expect("a slot"))
+            })
+        })
+        .collect();
+    slots.sort_unstable();
+    let most = slots
+        .chunk_by(|a, b| a == b)
+        .map(|same| same.len() as u64)
+        .max();
+    (most.unwrap_or(0), slots)
+}
+
+#[test]
+fn a_herd_is_counted_as_exactly_as_if_all_of_it_were_listed() {
+    for (flags, clients) in [
+        // One window, and in it a slot that has more than a byte holds, and one of a multiple of it.
+        ("-a 9", 3000),
+        ("-a 3 --jitter none", 512),
+        ("-a 3 --jitter none", 513),
+        ("-a 21 --base 10ms --deadline 30s", 2000),
+        // Longer than that, but few.
+        ("-a 21 --cap 365d --factor 5", 500),
+        ("-a 9 --base 30d --cap 365d --jitter none", 500),
+        // Longer than that and many: the busiest moment is early, or somewhere in a week.
+        ("-a 21 --base 10ms --cap 365d --factor 8", 14_000),
+        ("-a 21 --base 3h --cap 6h", 14_000),
+        ("-a 21 --base 6h --cap 6h --jitter 0.1%", 14_000),
+    ] {
+        let (job, _) = asked(flags);
+        let policy = rehearsed(&job.policy, 20);
+        let draws = |client| crate::draws(7, client);
+        let Census { bars, busiest } = Crowd {
+            policy: &policy,
+            clients,
+            draws: &draws,
+        }
+        .counted();
+        let (most, slots) = listed(&policy, clients);
+        assert_eq!(busiest, Busiest::Exactly(most), "{flags}");
+        let (width, bars) = (bars.width(), bars.all());
+        assert_eq!(
+            bars.iter().map(|bar| bar.retries).sum::<u64>(),
+            slots.len() as u64
+        );
+        assert!((1..=20).contains(&bars.len()), "{flags}");
+        for bar in bars {
+            let in_it = |slot: &&u64| {
+                let at = Duration::from_millis(*slot * 10);
+                bar.from <= at && at < bar.from + width
+            };
+            assert_eq!(
+                bar.retries,
+                slots.iter().filter(in_it).count() as u64,
+                "{flags} {bar:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_herd_that_is_too_large_and_too_thin_to_be_counted_is_bounded() {
+    let (job, _) = asked("-a 21 --base 365d --cap 365d");
+    let policy = rehearsed(&job.policy, 20);
+    let draws = |client| crate::draws(7, client);
+    let census = Crowd {
+        policy: &policy,
+        clients: 14_000,
+        draws: &draws,
+    }
+    .counted();
+    let (most, slots) = listed(&policy, 14_000);
+    let Busiest::AtMost(bound) = census.busiest else {
+        panic!("{census:?}");
+    };
+    assert!((most..10).contains(&bound), "{most} {bound}");
+    let counted: u64 = census.bars.all().iter().map(|bar| bar.retries).sum();
+    assert_eq!(counted, slots.len() as u64);
+    let text = text("-a 21 --base 365d --cap 365d --clients 14000");
+    let line = format!("busiest 10 ms: at most {bound} retries with full jitter, 14000 with none");
+    assert!(text.contains(&line), "{text}");
+}
+
 proptest! {
     #[test]
     fn no_options_make_a_plan_panic_or_a_line_too_long(
@@ -943,7 +1034,10 @@ proptest! {
         let herd = plan.herd.expect("a herd");
         prop_assert!(herd.bars.len() <= 20);
         prop_assert_eq!(herd.bars.iter().map(|bar| bar.retries).sum::<u64>(), u64::from(clients) * 4);
-        prop_assert!(herd.busiest <= u64::from(clients) * 4 && herd.busiest > 0);
+        let Busiest::Exactly(busiest) = herd.busiest else {
+            return Err(TestCaseError::fail("so few can be counted"));
+        };
+        prop_assert!(busiest <= u64::from(clients) * 4 && busiest > 0);
         prop_assert!(herd.busiest_without_jitter >= u64::from(clients));
         prop_assert_eq!(herd.most_attempts, Some(u128::from(clients) * 5));
         prop_assert!(herd.bars[0].retries > 0 && herd.bars[herd.bars.len() - 1].retries > 0);

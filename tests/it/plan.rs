@@ -338,6 +338,24 @@ fn ten_thousand_clients_wake_in_one_instant_without_jitter_and_over_the_whole_ra
     assert_eq!(full.object["herd"]["most_attempts"], 20_000);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_for_a_herd_does_not_grow_with_it() {
+    // What a herd of one needs, to the next two megabytes, and then eight more for two million
+    // retries: not five bytes for each.
+    let script = "for kb in $(seq 4000 2000 400000); do
+            (ulimit -v $kb; exec retry --plan --clients 1 >plan 2>&1) && break
+        done
+        ulimit -v $((kb + 8000)); exec retry --plan --clients 100000 -a 21";
+    let done = Sandbox::new().bash(script).run();
+    assert!(
+        done.exits(0)
+            .stdout
+            .contains("\nattempts of all together: 2100000 at most\n"),
+        "{done:?}"
+    );
+}
+
 // ── limits ──────────────────────────────────────────────────────────────────────────────────
 
 #[test]

@@ -1,0 +1,96 @@
+//! The bars of a chart: retries by the time at which they start.
+
+use std::time::Duration;
+
+use crate::units::duration;
+
+/// The time in which the busiest moment is looked for, in nanoseconds; no bar is narrower.
+pub(super) const SLOT: u128 = 10_000_000;
+
+/// How many bars there are at most.
+const MOST_BARS: u64 = 20;
+
+/// Widths of bars, in slots, up to a day.
+const WIDTHS: [u64; 22] = [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 3_000, 6_000, 12_000, 30_000, 60_000,
+    180_000, 360_000, 720_000, 2_160_000, 4_320_000, DAY,
+];
+
+/// A day, in slots.
+const DAY: u64 = 8_640_000;
+
+/// The retries that start in a certain time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bar {
+    pub(super) from: Duration,
+    pub(super) retries: u64,
+}
+
+/// All bars, as narrow as their number allows.
+#[derive(Clone, Debug)]
+pub(super) struct Bars {
+    /// How many slots each lasts.
+    width: u64,
+    /// Which of all since the start is the first.
+    first: u64,
+    retries: Vec<u64>,
+}
+
+impl Bars {
+    /// None, for nothing.
+    pub(super) fn none() -> Self {
+        Self {
+            width: 1,
+            first: 0,
+            retries: Vec::new(),
+        }
+    }
+
+    /// Empty ones for all that starts between the first and the last of these slots.
+    pub(super) fn between(first: u64, last: u64) -> Self {
+        let is_wide_enough = |width: &u64| last / width - first / width < MOST_BARS;
+        let width = widths().find(is_wide_enough).unwrap_or(u64::MAX);
+        let bars = last / width - first / width + 1;
+        Self {
+            width,
+            first: first / width,
+            retries: vec![0; usize::try_from(bars).unwrap_or(0)],
+        }
+    }
+
+    /// Adds retries that start in a slot.
+    pub(super) fn add(&mut self, slot: u64, retries: u64) {
+        let bar = (slot / self.width).checked_sub(self.first);
+        let bar = bar.and_then(|bar| self.retries.get_mut(usize::try_from(bar).ok()?));
+        if let Some(bar) = bar {
+            *bar += retries;
+        }
+    }
+
+    /// How long a bar lasts.
+    pub(super) fn width(&self) -> Duration {
+        self.time(1)
+    }
+
+    /// The bars, in order.
+    pub(super) fn all(&self) -> Vec<Bar> {
+        let bars = (self.first..=u64::MAX).zip(&self.retries);
+        let bars = bars.map(|(bar, retries)| Bar {
+            from: self.time(bar),
+            retries: *retries,
+        });
+        bars.collect()
+    }
+
+    /// When a bar begins.
+    fn time(&self, bar: u64) -> Duration {
+        duration(u128::from(bar) * u128::from(self.width) * SLOT)
+    }
+}
+
+/// Round widths, ever wider.
+fn widths() -> impl Iterator<Item = u64> {
+    let days = (0..19).flat_map(|zeros| [2, 5, 10].map(|digit: u64| digit * 10_u64.pow(zeros)));
+    let longer = days.map(|days| days.saturating_mul(DAY));
+    WIDTHS.into_iter().chain(longer)
+}

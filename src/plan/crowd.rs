@@ -1,0 +1,162 @@
+//! The retries of many clients, counted in memory that does not grow with their number.
+//!
+//! They are never all there at once. Whatever is asked about them, each client is walked anew, with
+//! the same draws.
+
+use std::time::Duration;
+
+use super::bars::{Bars, SLOT};
+use super::counts::Counts;
+use super::path::{walk, walk_until};
+use crate::policy::Policy;
+use crate::units::duration;
+
+/// How many slots are counted one by one at the same time: nearly twelve hours.
+const WINDOW: u64 = 1 << 22;
+
+/// How many such windows are looked at one after the other: a week.
+const MOST_WINDOWS: u64 = 16;
+
+/// How many retries may be kept to be put in order.
+const MOST_KEPT: u64 = 1 << 18;
+
+/// Many clients.
+pub(super) struct Crowd<'a, F> {
+    /// What all of them do.
+    pub(super) policy: &'a Policy,
+    pub(super) clients: u32,
+    /// The draws of each.
+    pub(super) draws: &'a F,
+}
+
+/// What was counted.
+#[derive(Clone, Debug)]
+pub(super) struct Census {
+    pub(super) bars: Bars,
+    pub(super) busiest: Busiest,
+}
+
+/// The most retries that start in the same slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Busiest {
+    Exactly(u64),
+    /// The retries are too many, and spread over too long a time, to tell more.
+    AtMost(u64),
+}
+
+impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
+    /// Counts all retries.
+    pub(super) fn counted(&self) -> Census {
+        let mut window = empty();
+        let (mut first, mut last, mut number) = (u64::MAX, 0, 0);
+        self.each(Duration::MAX, &mut |slot| {
+            first = first.min(slot);
+            last = last.max(slot);
+            number += 1;
+            window.add(slot);
+        });
+        let mut bars = match number {
+            0 => Bars::none(),
+            _ => Bars::between(first, last),
+        };
+        let busiest = if last < WINDOW {
+            let mut most = 0;
+            for (slot, retries) in window.up_to(last) {
+                bars.add(slot, retries);
+                most = most.max(retries);
+            }
+            Busiest::Exactly(most)
+        } else if number <= MOST_KEPT {
+            drop(window);
+            Busiest::Exactly(self.kept(&mut bars))
+        } else {
+            let most = window.most();
+            drop(window);
+            self.spread(most, last, &mut bars)
+        };
+        Census { bars, busiest }
+    }
+
+    /// Tells the slot of each retry of each client; of those that start after the end, the first one
+    /// at most.
+    fn each(&self, end: Duration, tell: &mut impl FnMut(u64)) {
+        for client in 0..self.clients {
+            let mut draw = (self.draws)(client);
+            walk_until(end, self.policy, &mut draw, &mut |_, at| tell(slot_of(at)));
+        }
+    }
+
+    /// Few enough to be put in order: the most in one slot.
+    fn kept(&self, bars: &mut Bars) -> u64 {
+        let mut slots = Vec::new();
+        self.each(Duration::MAX, &mut |slot| slots.push(slot));
+        for slot in &slots {
+            bars.add(*slot, 1);
+        }
+        most_of(slots)
+    }
+
+    /// Many, up to a last one that is far away, of which so many start in the same slot of the first
+    /// window.
+    fn spread(&self, mut most: u64, last: u64, bars: &mut Bars) -> Busiest {
+        // All later windows on top of each other: no slot of theirs has more than these have.
+        let mut all = empty();
+        self.each(Duration::MAX, &mut |slot| {
+            bars.add(slot, 1);
+            if slot >= WINDOW {
+                all.add(slot % WINDOW);
+            }
+        });
+        let bound = all.most();
+        drop(all);
+        let later = 1..=last / WINDOW;
+        if bound > most && *later.end() >= MOST_WINDOWS {
+            return Busiest::AtMost(bound);
+        }
+        for window in later {
+            if bound <= most {
+                break;
+            }
+            let start = window * WINDOW;
+            let mut counts = empty();
+            self.each(start_of(start + WINDOW), &mut |slot| {
+                if let Some(slot) = slot.checked_sub(start) {
+                    counts.add(slot);
+                }
+            });
+            most = most.max(counts.most());
+        }
+        Busiest::Exactly(most)
+    }
+}
+
+/// The most retries of one client that start in the same slot.
+pub(super) fn most_of_one(policy: &Policy, draw: &mut dyn FnMut() -> f64) -> u64 {
+    let mut slots = Vec::new();
+    walk(policy, draw, &mut |_, at| slots.push(slot_of(at)));
+    most_of(slots)
+}
+
+/// The most that are the same.
+fn most_of(mut slots: Vec<u64>) -> u64 {
+    slots.sort_unstable();
+    let crowds = slots.chunk_by(|a, b| a == b);
+    crowds.map(|crowd| crowd.len() as u64).max().unwrap_or(0)
+}
+
+/// A window in which nothing has been counted.
+fn empty() -> Counts {
+    Counts::new(usize::try_from(WINDOW).unwrap_or(0))
+}
+
+/// When a slot begins.
+fn start_of(slot: u64) -> Duration {
+    duration(u128::from(slot) * SLOT)
+}
+
+/// The number of the ten milliseconds that a time falls in.
+fn slot_of(at: Duration) -> u64 {
+    const A_SECOND: u64 = 100;
+    let rest = u64::from(at.subsec_millis()) * A_SECOND / 1000;
+    at.as_secs().saturating_mul(A_SECOND).saturating_add(rest)
+}

@@ -1,0 +1,98 @@
+//! A world in which attempts end as a script says.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::bucket::Deed;
+use crate::engine::{Attempt, Cut, Emit, Token, World};
+use crate::signal::Signal;
+use crate::status::{Ending, Outcome};
+
+/// What one attempt does when nothing cuts it short.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// How long it takes.
+    pub(crate) takes: Duration,
+    /// How it ends.
+    pub(crate) ending: Ending,
+}
+
+/// A world in which the n-th attempt takes the n-th step, and the last step repeats.
+#[derive(Clone, Debug)]
+pub(crate) struct Rehearsal {
+    now: Duration,
+    steps: Vec<Step>,
+    interruption: Option<(Duration, Signal)>,
+}
+
+impl Rehearsal {
+    /// A world with these steps, at least one.
+    pub(crate) fn new(steps: Vec<Step>) -> Self {
+        assert!(!steps.is_empty(), "a rehearsal needs a step");
+        Self {
+            now: Duration::ZERO,
+            steps,
+            interruption: None,
+        }
+    }
+
+    /// The same, with a fatal signal that arrives at a time.
+    pub(crate) fn interrupted(mut self, at: Duration, signal: Signal) -> Self {
+        self.interruption = Some((at, signal));
+        self
+    }
+
+    /// Goes on to `until`, or to the interruption if that comes first.
+    fn pass(&mut self, until: Duration) -> Option<Signal> {
+        match self.interruption {
+            Some((at, signal)) if at <= until => {
+                self.now = self.now.max(at);
+                Some(signal)
+            }
+            _ => {
+                self.now = until;
+                None
+            }
+        }
+    }
+}
+
+impl World for Rehearsal {
+    fn now(&self) -> Duration {
+        self.now
+    }
+
+    fn attempt(&mut self, attempt: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
+        let index = usize::try_from(attempt.number - 1).unwrap_or(usize::MAX);
+        let step = self.steps[index.min(self.steps.len() - 1)].clone();
+        let end = self.now.saturating_add(step.takes);
+        let (until, mut ending) = match attempt.ends_by {
+            Some(limit) if limit < end => (limit.max(self.now), Outcome::TimedOut.into()),
+            _ => (end, step.ending),
+        };
+        if let Some(signal) = self.pass(until) {
+            ending = Ending {
+                interrupted: Some(signal),
+                ..Outcome::Killed(signal).into()
+            };
+        }
+        Ok(ending)
+    }
+
+    fn deliver(&mut self, _: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
+        Ok(None)
+    }
+
+    fn settle(&mut self, _: Deed, _: &mut Emit<'_>) -> Result<Token> {
+        Ok(Token::Granted)
+    }
+
+    fn pause(&mut self, until: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
+        Ok(self.pass(until))
+    }
+
+    fn prepare(&mut self, _: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
+        Ok(None)
+    }
+}
