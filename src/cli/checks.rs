@@ -99,24 +99,24 @@ pub(super) fn check_lists(policy: &Policy) -> Result<()> {
     check_what_is_left(policy)
 }
 
-/// Says so when the lists leave nothing to retry. None of them is less than what the others are to
-/// leave, so that none of a file is ever dropped for it: more would be retried than the file allows.
+/// Says so when the lists leave nothing to retry. A list from a file is never dropped for that: more
+/// would be retried without it than the file allows.
 fn check_what_is_left(policy: &Policy) -> Result<()> {
-    let named = |name, list: &Option<StatusList>| {
+    let given = |name, list: &Option<StatusList>| {
         let list = list.as_ref()?;
         Some((format!("--{name} {}", list.written), format!("--{name}")))
     };
     let takes = [
-        named("stop-on", &policy.stop_on),
-        named("success-on", &policy.success_on),
+        given("stop-on", &policy.stop_on),
+        given("success-on", &policy.success_on),
     ];
     let takes: Vec<(String, String)> = takes.into_iter().flatten().collect();
     if takes.is_empty() || !policy.retryable().is_empty() || !policy.patterns.fail_if.is_empty() {
         return Ok(());
     }
-    let (written, names): (Vec<String>, Vec<String>) = takes.into_iter().unzip();
-    let gives = named("retry-on", &policy.retry_on).map(|(written, _)| written);
-    let said: Vec<String> = gives.into_iter().chain(written).collect();
+    let (written, options): (Vec<String>, Vec<String>) = takes.into_iter().unzip();
+    let first = given("retry-on", &policy.retry_on).map(|(written, _)| written);
+    let said: Vec<String> = first.into_iter().chain(written).collect();
     let (said, leave) = match said.split_last() {
         Some((last, [])) => (last.clone(), "leaves"),
         Some((last, rest)) => (format!("{} and {last}", rest.join(", ")), "leave"),
@@ -124,7 +124,7 @@ fn check_what_is_left(policy: &Policy) -> Result<()> {
     };
     let said = format!(
         "{said} {leave} nothing to retry; take something out of {}",
-        names.join(" or ")
+        options.join(" or ")
     );
     bail!(Clash::between(&["retry-on", "stop-on", "success-on"], said))
 }

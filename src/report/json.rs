@@ -198,7 +198,7 @@ impl<'a> Json<'a> {
 
     /// A line of this kind at this time.
     fn written(&self, event: &'static str, stamp: &Stamp, rest: impl Serialize) -> String {
-        written(Line {
+        written(&Line {
             event,
             schema: (event == "start").then_some(SCHEMA),
             time: &stamp.time,
@@ -226,7 +226,7 @@ pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp
         server_waits: 0,
         deadline_exhausted: false,
     };
-    written(Line {
+    written(&Line {
         event: "end",
         schema: Some(SCHEMA),
         time: &stamp.time,
@@ -238,9 +238,9 @@ pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp
 }
 
 /// A line with its newline.
-fn written(line: Line<'_, impl Serialize>) -> String {
+fn written(line: &Line<'_, impl Serialize>) -> String {
     // Nothing in it can fail to be written: names are text and numbers finite.
-    serde_json::to_string(&line).map_or_else(|_| String::new(), |line| line + "\n")
+    serde_json::to_string(line).map_or_else(|_| String::new(), |line| line + "\n")
 }
 
 #[cfg(test)]

@@ -257,13 +257,12 @@ fn the_action_refuses_what_is_not_the_release() {
 fn installing(user: &str, programs: &[&str]) -> (Output, String) {
     let sandbox = Sandbox::new();
     // Written by us, they could be busy in another test's child.
-    let mut script = format!(
-        "mkdir bin; made() {{ printf '#!/bin/sh\\n%s\\n' \"$2\" >bin/$1; }}; made id 'echo {user}'; "
+    let made = |name: &&str| format!("made {name} 'echo {name} \"$@\" >>\"$T/ran\"'; ");
+    let made: String = programs.iter().map(made).collect();
+    let script = format!(
+        "mkdir bin; made() {{ printf '#!/bin/sh\\n%s\\n' \"$2\" >bin/$1; }}
+        made id 'echo {user}'; {made} chmod +x bin/*"
     );
-    for name in programs {
-        script += &format!("made {name} 'echo {name} \"$@\" >>\"$T/ran\"'; ");
-    }
-    script += "chmod +x bin/*";
     sandbox.bash(&script).run().exits(0);
     let output = run(Command::new("/bin/sh")
         .arg(root().join("tests/install"))
