@@ -5,30 +5,39 @@ use std::collections::BTreeMap;
 /// What a byte can hold, and one more.
 const ROUND: u64 = 1 << 8;
 
-/// How often something was counted in each slot. Memory is touched only where it was; that a slot
-/// has more than a byte can hold is noted beside it, and as rare as that many retries are.
+/// How often something was counted in each slot. There is no more memory than up to the last slot in
+/// which there was something; that a slot has more than a byte can hold is noted beside it, and as
+/// rare as that many retries are.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     low: Vec<u8>,
     /// How often the byte has gone round.
     high: BTreeMap<usize, u64>,
+    /// How many slots there can be.
+    most: usize,
 }
 
 impl Counts {
     /// Nothing yet, in so many slots.
     pub(super) fn new(slots: usize) -> Self {
         Self {
-            low: vec![0; slots],
+            low: Vec::new(),
             high: BTreeMap::new(),
+            most: slots,
         }
     }
 
     /// One more in a slot, if it is one of these.
     pub(super) fn add(&mut self, slot: u64) {
         let index = usize::try_from(slot).unwrap_or(usize::MAX);
-        let Some(low) = self.low.get_mut(index) else {
-            return;
-        };
+        if index >= self.low.len() {
+            if index >= self.most {
+                return;
+            }
+            let grown = (index + 1).next_power_of_two();
+            self.low.resize(grown.min(self.most), 0);
+        }
+        let low = &mut self.low[index];
         *low = low.wrapping_add(1);
         if *low == 0 {
             *self.high.entry(index).or_default() += 1;
