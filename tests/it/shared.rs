@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::{AT_ONCE, FAST, Sandbox, can_be_tried, let_pass, rounds};
+use crate::support::{AT_ONCE, FAST, Sandbox, let_pass, rounds};
 
 #[test]
 fn first_attempts_cost_nothing() {
@@ -58,7 +58,6 @@ fn time_gives_back() {
 }
 
 /// What is kept under this name, in the lines of a budget's file.
-#[cfg(target_os = "linux")]
 fn kept(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name));
     value
@@ -66,78 +65,81 @@ fn kept(text: &str, name: &str) -> u64 {
         .expect(text)
 }
 
-/// Whether there is a faketime that reaches the program, as it does not where that is static.
+/// Clocks that are not right, by faketime, which is there for Linux.
 #[cfg(target_os = "linux")]
-fn clocks_can_be_set() -> bool {
-    let sandbox = Sandbox::new();
-    let script = "retry --shared here -- true
-        faketime -f +1000d retry --shared there -- true";
-    let reaches = sandbox.bash(script).run().status.success()
-        && kept(&sandbox.text("there"), "refilled") > kept(&sandbox.text("here"), "refilled");
-    can_be_tried(reaches, "faketime, and a program that is not static")
-}
+mod clocks {
+    use std::time::Instant;
 
-/// Takes what it can of a budget of one with this refill, once by each of these clocks. Tells how
-/// many retries that were.
-#[cfg(target_os = "linux")]
-fn granted(sandbox: &Sandbox, refill: &str, clocks: &[&str]) -> usize {
-    let clocks = clocks.join(" ");
-    let script = format!(
-        "for clock in {clocks}; do
-            faketime -f $clock retry -q --base 0 -a 3 --shared bud --budget 1 \\
-                --budget-refill {refill} -- sh -c 'echo x; exit 1' | tail -n +2
-        done"
-    );
-    let done = sandbox.bash(&script).run();
-    assert_eq!(done.stderr, "", "{done:?}");
-    done.stdout.lines().count()
-}
+    use super::kept;
+    use crate::support::{Sandbox, can_be_tried};
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_clock_that_goes_back_and_forth_mints_no_retries() {
-    if !clocks_can_be_set() {
-        return;
+    /// Whether there is a faketime that reaches the program, as it does not where that is static.
+    fn clocks_can_be_set() -> bool {
+        let sandbox = Sandbox::new();
+        let script = "retry --shared here -- true
+            faketime -f +1000d retry --shared there -- true";
+        let reaches = sandbox.bash(script).run().status.success()
+            && kept(&sandbox.text("there"), "refilled") > kept(&sandbox.text("here"), "refilled");
+        can_be_tried(reaches, "faketime, and a program that is not static")
     }
-    let sandbox = Sandbox::new();
-    let start = Instant::now();
-    let granted = granted(&sandbox, "1/10s", &["+0s", "-30s"].repeat(20));
-    let took = start.elapsed();
-    // One that there is, what the time earns, and the difference of the clocks once.
-    let most = 1 + (took.as_secs() + 30) / 10;
-    assert!(
-        (1..=most).contains(&(granted as u64)),
-        "{granted} in {took:?}"
-    );
-}
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_clock_that_was_set_right_does_not_stop_the_refill_for_ever() {
-    if !clocks_can_be_set() {
-        return;
+    /// Takes what it can of a budget of one with this refill, once by each of these clocks. Tells how
+    /// many retries that were.
+    fn granted(sandbox: &Sandbox, refill: &str, clocks: &[&str]) -> usize {
+        let clocks = clocks.join(" ");
+        let script = format!(
+            "for clock in {clocks}; do
+                faketime -f $clock retry -q --base 0 -a 3 --shared bud --budget 1 \\
+                    --budget-refill {refill} -- sh -c 'echo x; exit 1' | tail -n +2
+            done"
+        );
+        let done = sandbox.bash(&script).run();
+        assert_eq!(done.stderr, "", "{done:?}");
+        done.stdout.lines().count()
     }
-    let sandbox = Sandbox::new();
-    // A day ahead, then right, then two hours on.
-    let each = ["+1d", "+0s", "+2h"].map(|clock| granted(&sandbox, "1/1h", &[clock]));
-    assert_eq!(each, [1, 0, 1]);
-}
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_clock_past_the_year_2554_does_not_make_a_budget_bound_nothing() {
-    if !clocks_can_be_set() {
-        return;
+    #[test]
+    fn a_clock_that_goes_back_and_forth_mints_no_retries() {
+        if !clocks_can_be_set() {
+            return;
+        }
+        let sandbox = Sandbox::new();
+        let start = Instant::now();
+        let granted = granted(&sandbox, "1/10s", &["+0s", "-30s"].repeat(20));
+        let took = start.elapsed();
+        // One that there is, what the time earns, and the difference of the clocks once.
+        let most = 1 + (took.as_secs() + 30) / 10;
+        assert!(
+            (1..=most).contains(&(granted as u64)),
+            "{granted} in {took:?}"
+        );
     }
-    let sandbox = Sandbox::new();
-    let granted = |clock| granted(&sandbox, "1/1h", &[clock; 3]);
-    assert_eq!(granted("+600y"), 1);
-    // Nor does what it has left behind, once the clock is right.
-    assert_eq!(granted("+0s"), 0);
-    assert_eq!(granted("+2h"), 1);
+
+    #[test]
+    fn a_clock_that_was_set_right_does_not_stop_the_refill_for_ever() {
+        if !clocks_can_be_set() {
+            return;
+        }
+        let sandbox = Sandbox::new();
+        // A day ahead, then right, then two hours on.
+        let each = ["+1d", "+0s", "+2h"].map(|clock| granted(&sandbox, "1/1h", &[clock]));
+        assert_eq!(each, [1, 0, 1]);
+    }
+
+    #[test]
+    fn a_clock_past_the_year_2554_does_not_make_a_budget_bound_nothing() {
+        if !clocks_can_be_set() {
+            return;
+        }
+        let sandbox = Sandbox::new();
+        let granted = |clock| granted(&sandbox, "1/1h", &[clock; 3]);
+        assert_eq!(granted("+600y"), 1);
+        // Nor does what it has left behind, once the clock is right.
+        assert_eq!(granted("+0s"), 0);
+        assert_eq!(granted("+2h"), 1);
+    }
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_file_of_the_first_release_is_read() {
     let sandbox = Sandbox::new();

@@ -597,6 +597,7 @@ pub(crate) fn end(pid: i32) {
 
 /// Whether a test that needs something may go on. Where it may not, that is said aloud, and in CI
 /// it is a failure: what was not tried must not look as if it had passed.
+#[cfg(target_os = "linux")]
 pub(crate) fn can_be_tried(is_there: bool, needed: &str) -> bool {
     if is_there {
         return true;
