@@ -34,7 +34,11 @@ pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Comman
             format!("{option} has no value; write one before the --")
         }
         ErrorKind::ValueValidation => {
-            let glued = words.iter().find(|word| is_glued(word, option, &value));
+            let typed = match error.get(ContextKind::InvalidValue) {
+                Some(ContextValue::String(text)) => text.as_str(),
+                _ => "",
+            };
+            let glued = words.iter().find(|word| is_glued(word, option, typed));
             glued
                 .and_then(|word| one_dash(word, command))
                 .unwrap_or_else(|| format!("{option} '{value}': {}", reason(error)))

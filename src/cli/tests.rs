@@ -811,6 +811,12 @@ fn a_long_option_with_one_dash_is_told_by_its_name() {
     ] {
         refused(line, sentence);
     }
+    // However long its value is.
+    let long = format!("-attempts={} true", "3".repeat(100));
+    refused(
+        &long,
+        "there is no option -attempts; did you mean --attempts?",
+    );
     let error = alone(words("-invert true")).expect_err("foreign");
     assert!(
         error

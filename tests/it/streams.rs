@@ -121,6 +121,8 @@ fn only_the_programs_name_is_said_and_never_its_arguments() {
         vec!["sh", "-c", "exit 3", secret],
         vec!["nosuchprogram", secret],
         vec!["nosuchprogram --password hunter2"],
+        vec!["/no/such/hunter2~/curl"],
+        vec!["TOKEN=hunter2/curl"],
     ];
     for command in commands {
         let done = sandbox.retry(&format!("-v {R} --")).args(&command).run();
