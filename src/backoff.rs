@@ -113,37 +113,26 @@ impl Backoff {
 
     /// The range of the coming delay. It ends at the cap or below for all inputs.
     pub(crate) fn window(&self, at: Progress) -> Window {
-        let ceiling = at.ceiling;
+        let (ceiling, cap) = (at.ceiling, nanos(self.cap));
+        let c = nanos(ceiling);
+        let between = |from, to| (duration(from), duration(to - from));
         let (fixed, width) = match self.jitter {
             // The two that most runs use, and a million clients of a plan, need no arithmetic.
             Jitter::None => (ceiling, Duration::ZERO),
             Jitter::Full => (Duration::ZERO, ceiling),
-            _ => {
-                let (fixed, end) = self.range(at);
-                (duration(fixed), duration(end - fixed))
+            Jitter::Equal => between(c / 2, c),
+            Jitter::Around(share) => between(c - share.of(c), (c + share.of(c)).min(cap)),
+            Jitter::Decorrelated if self.base >= self.cap => (self.cap, Duration::ZERO),
+            Jitter::Decorrelated => {
+                let base = nanos(self.base);
+                let longest = nanos(at.previous).saturating_mul(3).clamp(base, cap);
+                between(base, longest)
             }
         };
         Window {
             ceiling,
             fixed,
             width,
-        }
-    }
-
-    /// Where the range of the coming delay begins and ends, in nanoseconds.
-    fn range(&self, at: Progress) -> (u128, u128) {
-        let cap = nanos(self.cap);
-        let c = nanos(at.ceiling);
-        match self.jitter {
-            Jitter::None => (c, c),
-            Jitter::Full => (0, c),
-            Jitter::Equal => (c / 2, c),
-            Jitter::Around(share) => (c - share.of(c), (c + share.of(c)).min(cap)),
-            Jitter::Decorrelated if self.base >= self.cap => (cap, cap),
-            Jitter::Decorrelated => {
-                let base = nanos(self.base);
-                (base, nanos(at.previous).saturating_mul(3).clamp(base, cap))
-            }
         }
     }
 

@@ -127,7 +127,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The line that is said where no run hears of an error.
 fn complaint(error: &Error, format: Format, begun: Instant) -> String {
-    let said = sentence(error);
+    let said = plain::with_reasons(error);
     match format {
         Format::Text | Format::Github => format!("{}{said}\n", line_prefix()),
         Format::Json => {
@@ -135,17 +135,6 @@ fn complaint(error: &Error, format: Format, begun: Instant) -> String {
             audience::refusal(&said, run_id.as_deref(), process::id(), begun)
         }
     }
-}
-
-/// An error with its reasons, in the words of the system where it gave them.
-fn sentence(error: &Error) -> String {
-    let reasons = error.chain().map(|reason| {
-        let reason: Option<&io::Error> = reason.downcast_ref();
-        reason.map(plain::described)
-    });
-    let said = error.chain().map(ToString::to_string).zip(reasons);
-    let said: Vec<String> = said.map(|(text, words)| words.unwrap_or(text)).collect();
-    said.join(": ")
 }
 
 /// Runs the job in the real world.
@@ -164,7 +153,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
         }
     };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
-    audience.end(&end.as_ref().copied().map_err(sentence));
+    audience.end(&end.as_ref().copied().map_err(plain::with_reasons));
     match end {
         // Where lines are objects, the last one has told why.
         Err(_) if job.format == Format::Json => Ok(Exit::Code(OWN_FAILURE)),

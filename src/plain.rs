@@ -103,6 +103,15 @@ pub(crate) fn described(error: &io::Error) -> String {
     text.to_lowercase()
 }
 
+/// An error with its reasons, in the words of the system where it gave them.
+pub(crate) fn with_reasons(error: &anyhow::Error) -> String {
+    let reasons = error.chain().map(|reason| {
+        let system: Option<&io::Error> = reason.downcast_ref();
+        system.map_or_else(|| reason.to_string(), described)
+    });
+    reasons.collect::<Vec<_>>().join(": ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,7 @@ use super::{Machine, inbox, sys, terminal};
 use crate::engine::{Attempt, Emit, World as _};
 use crate::event::Event;
 use crate::leash::Leash;
-use crate::plain::described;
+use crate::plain::{described, with_reasons};
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
 use crate::stream::{Ends, Findings, Loss, NOT_HELD};
@@ -167,16 +167,12 @@ fn what_is_missing(error: &Error) -> StartFault {
     let system: Option<&io::Error> = error.downcast_ref();
     let is_short =
         system.is_some_and(|error| fault(error, OsStr::new("")).class == FaultClass::Shortage);
-    let reasons = error.chain().map(|reason| {
-        let system: Option<&io::Error> = reason.downcast_ref();
-        system.map_or_else(|| reason.to_string(), described)
-    });
     StartFault {
         class: if is_short {
             FaultClass::Shortage
         } else {
             FaultClass::NotExecutable
         },
-        reason: reasons.collect::<Vec<_>>().join(": "),
+        reason: with_reasons(error),
     }
 }

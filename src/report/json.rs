@@ -114,34 +114,7 @@ impl<'a> Json<'a> {
     /// The last line. `exit` is how the run exits, or in words why it is `retry` itself that failed.
     pub(crate) fn end(&mut self, exit: Result<Exit, &str>, stamp: &Stamp) -> String {
         self.wake(stamp);
-        let tally = &self.tally;
-        let (exit_status, died_of) = match exit {
-            Ok(Exit::Code(code)) => (code, None),
-            Ok(Exit::Raise(signal)) => {
-                let number = u8::try_from(signal.number()).unwrap_or_default();
-                (SIGNAL_BASE.saturating_add(number), Some(signal))
-            }
-            Err(_) => (OWN_FAILURE, None),
-        };
-        let error = exit.err();
-        let reason = tally.reason.filter(|_| error.is_none());
-        let rest = End {
-            // Of an attempt that was begun and not ended the outcome is not known.
-            outcome: tally
-                .outcome
-                .or(error.filter(|_| tally.attempts == 0).map(|_| ERROR)),
-            reason: reason.unwrap_or(ERROR),
-            error,
-            exit_status,
-            signal_name: died_of.map(|signal| signal.to_string()),
-            attempts: count(tally.attempts),
-            retries: count(tally.attempts.saturating_sub(1)),
-            amplification: count(tally.attempts),
-            total_ms: millis(stamp.elapsed),
-            slept_ms: millis(tally.slept),
-            server_waits: tally.server_waits,
-            deadline_exhausted: tally.is_out_of_time,
-        };
+        let rest = End::of(&self.tally, exit, stamp);
         self.written("end", stamp, rest)
     }
 
@@ -210,22 +183,42 @@ impl<'a> Json<'a> {
     }
 }
 
+impl<'a> End<'a> {
+    /// How a run of which this is known has ended, at this time.
+    fn of(tally: &Tally, exit: Result<Exit, &'a str>, stamp: &Stamp) -> Self {
+        let (exit_status, died_of) = match exit {
+            Ok(Exit::Code(code)) => (code, None),
+            Ok(Exit::Raise(signal)) => {
+                let number = u8::try_from(signal.number()).unwrap_or_default();
+                (SIGNAL_BASE.saturating_add(number), Some(signal))
+            }
+            Err(_) => (OWN_FAILURE, None),
+        };
+        let error = exit.err();
+        let reason = tally.reason.filter(|_| error.is_none());
+        Self {
+            // Of an attempt that was begun and not ended the outcome is not known.
+            outcome: tally
+                .outcome
+                .or(error.filter(|_| tally.attempts == 0).map(|_| ERROR)),
+            reason: reason.unwrap_or(ERROR),
+            error,
+            exit_status,
+            signal_name: died_of.map(|signal| signal.to_string()),
+            attempts: count(tally.attempts),
+            retries: count(tally.attempts.saturating_sub(1)),
+            amplification: count(tally.attempts),
+            total_ms: millis(stamp.elapsed),
+            slept_ms: millis(tally.slept),
+            server_waits: tally.server_waits,
+            deadline_exhausted: tally.is_out_of_time,
+        }
+    }
+}
+
 /// The only line of a call that never became a run, because of this error.
 pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp) -> String {
-    let rest = End {
-        outcome: Some(ERROR),
-        reason: ERROR,
-        error: Some(error),
-        exit_status: OWN_FAILURE,
-        signal_name: None,
-        attempts: 0,
-        retries: 0,
-        amplification: 0,
-        total_ms: millis(stamp.elapsed),
-        slept_ms: 0,
-        server_waits: 0,
-        deadline_exhausted: false,
-    };
+    let rest = End::of(&Tally::default(), Err(error), stamp);
     written(&Line {
         event: "end",
         schema: Some(SCHEMA),

@@ -90,8 +90,9 @@ impl Head {
     }
 }
 
-/// What `curl -v` has marked as received, from its mark on. Before its mark may stand what ends no line: its meter or
-/// bar, drawn anew after each CR, and a time and numbers of transfer and connection.
+/// What `curl -v` has marked as received, from its mark on. Before its mark may stand what ends no
+/// line: its meter or bar, drawn anew after each CR, and a time and numbers of transfer and
+/// connection.
 fn marked(line: &Line) -> Option<&[u8]> {
     let text = line.text();
     let mut begin = 0;

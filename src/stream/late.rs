@@ -18,7 +18,6 @@ impl Late {
         self.0.push(tap);
         // Where all have closed their ends, it is over.
         self.carry();
-        self.0.retain(|tap| !tap.is_closed());
         let too_many = self.0.len().saturating_sub(MOST);
         self.0.drain(..too_many);
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::time::Duration;
 
-use crate::support::{AT_ONCE, FAST, Sandbox, let_pass, rounds};
+use crate::support::{AT_ONCE, FAST, Running, Sandbox, let_pass, rounds};
 
 #[test]
 fn first_attempts_cost_nothing() {
@@ -290,15 +290,21 @@ fn a_damaged_file_of_ours_begins_anew() {
     }
 }
 
-#[test]
-fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
-    let sandbox = Sandbox::new();
+/// A process that has the lock of a budget until its stdin is closed.
+fn lock_held(sandbox: &Sandbox) -> Running {
     sandbox.bash("retry --shared bud -- true").run().exits(0);
     let mut holder = sandbox
         .bash("exec 9<>bud; flock 9; echo held; read -r line")
         .stdin(std::process::Stdio::piped())
         .spawn();
     holder.await_stdout("held");
+    holder
+}
+
+#[test]
+fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
+    let sandbox = Sandbox::new();
+    let mut holder = lock_held(&sandbox);
     let done = sandbox
         .retry(&format!("{FAST} -a 2 --shared bud -- false"))
         .run();
@@ -321,12 +327,7 @@ fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
 #[test]
 fn a_success_that_cannot_give_back_says_nothing() {
     let sandbox = Sandbox::new();
-    sandbox.bash("retry --shared bud -- true").run().exits(0);
-    let mut holder = sandbox
-        .bash("exec 9<>bud; flock 9; echo held; read -r line")
-        .stdin(std::process::Stdio::piped())
-        .spawn();
-    holder.await_stdout("held");
+    let mut holder = lock_held(&sandbox);
     // The deadline comes first, or the second after which nobody waits for the lock any more.
     for deadline in ["--deadline 500ms", ""] {
         let options = format!("{deadline} --shared bud --log log -- true");

@@ -58,9 +58,13 @@ impl Mask {
 
     fn one(signal: Signal) -> Self {
         let mut mask = Self::none();
-        // SAFETY: the set is initialized and the signal exists.
-        unsafe { libc::sigaddset(&raw mut mask.0, signal.number()) };
+        mask.add(signal);
         mask
+    }
+
+    fn add(&mut self, signal: Signal) {
+        // SAFETY: the set is initialized and the signal exists.
+        unsafe { libc::sigaddset(&raw mut self.0, signal.number()) };
     }
 
     /// Whether a signal is in the set.
@@ -119,8 +123,7 @@ pub(super) fn release_signals(held: &Mask) {
 pub(super) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
     let mut mask = Mask::none();
     for signal in [Signal::CHLD, Signal::CONT, Signal::USR1, Signal::USR2] {
-        // SAFETY: the set is initialized and the signal exists.
-        unsafe { libc::sigaddset(&raw mut mask.0, signal.number()) };
+        mask.add(signal);
     }
     let before = change_mask(libc::SIG_BLOCK, &mask);
     let done = wait();
