@@ -1,12 +1,24 @@
 //! Signals by name and number.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+
 use std::fmt;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+use system::real_time;
 
 /// A signal that exists on this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Signal(i32);
 
-/// Every named signal. Where two names share a number, the first one is shown.
+/// The signals that have a name on every system. Where two names share a number, the first one is
+/// shown.
 const NAMES: &[(&str, i32)] = &[
     ("HUP", libc::SIGHUP),
     ("INT", libc::SIGINT),
@@ -24,8 +36,6 @@ const NAMES: &[(&str, i32)] = &[
     ("PIPE", libc::SIGPIPE),
     ("ALRM", libc::SIGALRM),
     ("TERM", libc::SIGTERM),
-    #[cfg(target_os = "linux")]
-    ("STKFLT", libc::SIGSTKFLT),
     ("CHLD", libc::SIGCHLD),
     ("CLD", libc::SIGCHLD),
     ("CONT", libc::SIGCONT),
@@ -41,24 +51,28 @@ const NAMES: &[(&str, i32)] = &[
     ("WINCH", libc::SIGWINCH),
     ("IO", libc::SIGIO),
     ("POLL", libc::SIGIO),
-    #[cfg(target_os = "linux")]
-    ("PWR", libc::SIGPWR),
     ("SYS", libc::SIGSYS),
-    #[cfg(not(target_os = "linux"))]
-    ("EMT", libc::SIGEMT),
-    #[cfg(not(target_os = "linux"))]
-    ("INFO", libc::SIGINFO),
 ];
 
-/// The real-time signals free for use, first and last; none where the system has none.
-#[cfg(target_os = "linux")]
-fn real_time() -> (i32, i32) {
-    (libc::SIGRTMIN(), libc::SIGRTMAX())
+/// Every named signal of this system.
+fn names() -> impl Iterator<Item = &'static (&'static str, i32)> {
+    NAMES.iter().chain(system::NAMES)
 }
-#[cfg(not(target_os = "linux"))]
-fn real_time() -> (i32, i32) {
-    (0, -1)
-}
+
+/// The signals that end a process by default on every system and may be sent to end it or to tell
+/// it something. Left out are KILL and STOP (cannot be caught), one's own faults (SEGV, BUS, FPE,
+/// ILL, ABRT, TRAP, SYS, XFSZ), PIPE (ignored from the start), and those of job control (TSTP, TTIN,
+/// TTOU, WINCH, URG), whose defaults are right: the kernel gives them to the command itself.
+const FATAL: &[i32] = &[
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGXCPU,
+];
 
 impl Signal {
     pub(crate) const HUP: Self = Self(libc::SIGHUP);
@@ -84,7 +98,7 @@ impl Signal {
     }
 
     fn last() -> i32 {
-        let named = NAMES.iter().map(|(_, number)| *number).max();
+        let named = names().map(|(_, number)| *number).max();
         named.unwrap_or_default().max(real_time().1)
     }
 
@@ -97,7 +111,7 @@ impl Signal {
                 .all(|byte| byte.is_ascii_digit())
                 .then(|| text.parse().ok())?
         };
-        if let Some((_, number)) = NAMES.iter().find(|(known, _)| *known == name) {
+        if let Some((_, number)) = names().find(|(known, _)| *known == name) {
             return Some(Self(*number));
         }
         if name.len() < upper.len() && !name.is_empty() && digits(name).is_some() {
@@ -125,6 +139,11 @@ impl Signal {
         (first..=last).map(Self)
     }
 
+    /// The named signals that end the retrying.
+    pub(crate) fn all_fatal() -> impl Iterator<Item = Self> {
+        FATAL.iter().chain(system::FATAL).copied().map(Self)
+    }
+
     /// The number, from 1 up to 64 on Linux.
     pub(crate) fn number(self) -> i32 {
         self.0
@@ -144,7 +163,7 @@ impl Signal {
 
 impl fmt::Display for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((name, _)) = NAMES.iter().find(|(_, number)| *number == self.0) {
+        if let Some((name, _)) = names().find(|(_, number)| *number == self.0) {
             return write!(f, "SIG{name}");
         }
         let (first, last) = real_time();

@@ -13,9 +13,9 @@ use crate::stream::is_ready;
 use outsiders::{Outsider, Outsiders};
 
 #[cfg(not(target_os = "linux"))]
-mod elsewhere;
+mod other;
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{await_end, find, has_ended, has_lost_parent, outside, watch};
+use other::{await_end, find, has_ended, has_lost_parent, outside, watch};
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]

@@ -28,30 +28,10 @@ pub(super) struct Inbox {
     mask_at_start: Mask,
 }
 
-/// What ends a process by default and may be sent to end it or to tell it something. Left out are
-/// KILL and STOP (cannot be caught), one's own faults (SEGV, BUS, FPE, ILL, ABRT, TRAP, SYS, XFSZ),
-/// PIPE (ignored from the start), and those of job control (TSTP, TTIN, TTOU, WINCH, URG), whose
-/// defaults are right: the kernel gives them to the command itself.
-const FATAL: &[i32] = &[
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGALRM,
-    libc::SIGVTALRM,
-    libc::SIGPROF,
-    libc::SIGXCPU,
-    #[cfg(target_os = "linux")]
-    libc::SIGIO,
-    #[cfg(target_os = "linux")]
-    libc::SIGPWR,
-    #[cfg(target_os = "linux")]
-    libc::SIGSTKFLT,
-];
-
 /// Whether this signal ends the retrying.
 pub(super) fn is_fatal(signal: Signal) -> bool {
-    FATAL.contains(&signal.number()) || Signal::all_real_time().any(|real_time| real_time == signal)
+    let mut fatal = Signal::all_fatal().chain(Signal::all_real_time());
+    fatal.any(|fatal| fatal == signal)
 }
 
 /// Whether this signal is a message for the command and nothing to us.
@@ -157,10 +137,7 @@ impl Inbox {
 
 /// Hears every signal that we hear.
 fn hook_all(heard: &mut Vec<Signal>, originals: &mut Vec<Original>) -> io::Result<()> {
-    let fatal = FATAL
-        .iter()
-        .filter_map(|number| Signal::from_number(*number));
-    for signal in fatal.chain([Signal::USR1, Signal::USR2]) {
+    for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
         heard.extend(sys::hear_unless_ignored(signal)?.then_some(signal));
     }
     // Elsewhere their default ends us, and with us the command; as PID 1 it does nothing.

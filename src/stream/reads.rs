@@ -1,9 +1,9 @@
 //! Whether anybody has read from our stdin.
 
 #[cfg(not(target_os = "linux"))]
-mod elsewhere;
+mod other;
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::Reads;
+pub(super) use other::Reads;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]

@@ -189,14 +189,37 @@ fn unsafe_code_is_in_one_room() {
         &[
             "main", // the entry
             "os/sys/mod",
-            "os/sys/entropy/elsewhere",
+            "os/sys/linux",
             "os/sys/origin",
             "os/sys/start/linux",
             "os/sys/start/linux/execute",
-            "os/sys/start/elsewhere",
+            "os/sys/other",
+            "os/sys/start/other",
             "os/sys/handler",
         ],
     );
+}
+
+#[test]
+fn what_depends_on_the_system_is_in_a_file_for_it() {
+    for (place, text) in rooms() {
+        let is_for_a_system = place.ends_with("/linux") || place.ends_with("/other");
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for (at, line) in lines.iter().enumerate() {
+            let chooses =
+                (line.contains("cfg(") || line.contains("cfg!(")) && !line.contains("(test)");
+            let next = lines.get(at + 1).copied().unwrap_or_default();
+            let is_choice_of_a_file = ["mod ", "use "]
+                .iter()
+                .filter_map(|word| next.split_once(word))
+                .any(|(_, name)| name.starts_with("linux") || name.starts_with("other"));
+            assert!(
+                // What is linked in has no other place.
+                !chooses || is_choice_of_a_file || is_for_a_system || place == "main",
+                "{place} asks for the system at {next:?}"
+            );
+        }
+    }
 }
 
 #[test]

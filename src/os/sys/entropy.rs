@@ -1,18 +1,10 @@
 //! Random bits of the system's.
 
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
-#[cfg(target_os = "linux")]
-mod linux;
-
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::os::unix::fs::FileTypeExt as _;
 
-#[cfg(not(target_os = "linux"))]
-use elsewhere::fill;
-#[cfg(target_os = "linux")]
-use linux::fill;
+use super::system::fill_with_random_bits;
 
 /// How many bytes a word has.
 const WORD: usize = size_of::<u64>();
@@ -25,7 +17,7 @@ const WORD: usize = size_of::<u64>();
 pub(crate) fn entropy<const WORDS: usize>() -> io::Result<[u64; WORDS]> {
     let mut words = [[0; WORD]; WORDS];
     let bytes = words.as_flattened_mut();
-    fill(bytes).or_else(|_| read_device(bytes))?;
+    fill_with_random_bits(bytes).or_else(|_| read_device(bytes))?;
     Ok(words.map(u64::from_ne_bytes))
 }
 

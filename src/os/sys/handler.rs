@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use rustix::io::Errno;
 use rustix::process::getpid;
 
+use super::system::is_from_kernel;
 use super::{Mask, ignore, is_ignored, kill, reset};
 use crate::signal::Signal;
 
@@ -60,18 +61,6 @@ fn give_back(number: libc::c_int) {
         reset(signal);
         let _ = kill(own_pid(), signal);
     }
-}
-
-/// Whether the kernel made a signal by itself. The sender's pid does not tell on Linux: it is 0 for
-/// a sender in another pid namespace, such as `docker stop`.
-#[cfg(target_os = "linux")]
-fn is_from_kernel(info: &libc::siginfo_t) -> bool {
-    info.si_code == libc::SI_KERNEL
-}
-#[cfg(not(target_os = "linux"))]
-fn is_from_kernel(info: &libc::siginfo_t) -> bool {
-    // SAFETY: the member is there for every signal on these systems.
-    unsafe { info.si_pid() == 0 }
 }
 
 /// What was done with a signal before us, where the command would not find it so by itself: an exec

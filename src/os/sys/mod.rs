@@ -8,7 +8,11 @@
 
 mod entropy;
 mod handler;
+#[cfg(target_os = "linux")]
+mod linux;
 mod origin;
+#[cfg(not(target_os = "linux"))]
+mod other;
 mod start;
 
 use std::io;
@@ -17,6 +21,11 @@ use std::os::fd::AsRawFd as _;
 use std::ptr;
 
 use rustix::process::Pid;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+use other as system;
 
 use crate::signal::Signal;
 use crate::status::{OWN_FAILURE, SIGNAL_BASE};
@@ -29,6 +38,7 @@ pub(crate) use origin::take_over;
 pub use origin::words;
 pub(super) use origin::{environment, original_of_sigpipe, output_was_closed};
 pub(super) use start::{Recipe, Started, start};
+pub(crate) use system::give_back_memory;
 
 /// Whether this signal is ignored.
 pub(super) fn is_ignored(signal: Signal) -> bool {
@@ -146,16 +156,7 @@ pub(super) fn ignore(signal: Signal) {
 /// Dies of this signal, without a core file of our own beside the command's. Where that has no
 /// effect (PID 1), the exit code to end with is returned.
 pub(crate) fn die_of(signal: Signal) -> u8 {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    #[cfg(not(target_os = "linux"))]
-    let _ = rustix::process::setrlimit(
-        rustix::process::Resource::Core,
-        rustix::process::Rlimit {
-            current: Some(0),
-            maximum: Some(0),
-        },
-    );
+    system::forbid_core_files();
     reset(signal);
     unblock(signal);
     // SAFETY: sends a signal to this very process.
@@ -182,15 +183,6 @@ pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
     match unsafe { libc::kill(target, signal.number()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Gives memory that is free back to the system, where the C library does not do it by itself.
-pub(crate) fn give_back_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it takes from nobody what is in use.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }
 

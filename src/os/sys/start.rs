@@ -38,9 +38,9 @@ mod linux;
 pub(in crate::os) use linux::start;
 
 #[cfg(not(target_os = "linux"))]
-mod elsewhere;
+mod other;
 #[cfg(not(target_os = "linux"))]
-pub(in crate::os) use elsewhere::start;
+pub(in crate::os) use other::start;
 
 /// A command that was started.
 pub(in crate::os) struct Started {
