@@ -10,6 +10,7 @@ use crate::os::{self, Log};
 use crate::report::json::{self, Json, Stamp};
 use crate::report::{Reporter, countdown};
 use crate::status::Exit;
+use crate::sys::terminal;
 
 /// Whoever reads stderr, and the file of --log.
 pub(crate) struct Audience<'a> {
@@ -69,7 +70,7 @@ impl<'a> Audience<'a> {
     fn tell_people(&mut self, event: &Event<'_>) {
         match event {
             Event::Waiting(left) => {
-                if let Some(text) = countdown::shown(*left, os::columns()) {
+                if let Some(text) = countdown::shown(*left, terminal::columns()) {
                     os::say(&text, true);
                     self.is_counting = true;
                 }

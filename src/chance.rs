@@ -5,8 +5,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng as _, SeedableRng as _};
 
 use crate::job::Job;
-use crate::os;
 use crate::policy::Policy;
+use crate::sys;
 
 /// What the delays of a run are drawn from, and its name. All that is left to chance comes by one
 /// call.
@@ -51,7 +51,7 @@ const NO_CHANCE: &str =
 
 /// Random bits of the system's.
 fn entropy<const WORDS: usize>() -> Result<[u64; WORDS]> {
-    os::entropy().context(NO_CHANCE)
+    sys::entropy().context(NO_CHANCE)
 }
 
 /// A uniform number in [0, 1) from 64 random bits, by the upper 53 as Blackman and Vigna advise.

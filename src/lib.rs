@@ -25,10 +25,11 @@
 //! rehearsal  worlds of virtual time
 //! plan     what a job would do, from rehearsals
 //! ── the outside ───────────────────────────────────────────────────────────────────────
+//! sys      system calls without a safe form; every `unsafe` but the entry
 //! clock    the time of day
 //! shared   the bucket in a locked file
 //! stream   what flows in and out of the command: replayed, looked at, held back
-//! os       the real world: signals, processes, terminal; `sys` holds every `unsafe` but the entry
+//! os       the real world: signals and processes
 //! report   how events are said: to people, and to programs
 //! chance   what is random: the name of a run, and what its delays are drawn from
 //! audience  who hears of them: stderr and the file of --log
@@ -72,6 +73,7 @@ mod shared;
 mod signal;
 mod status;
 mod stream;
+mod sys;
 mod units;
 
 use std::ffi::OsString;
@@ -94,7 +96,7 @@ use crate::signal::Signal;
 use crate::status::{Exit, OWN_FAILURE};
 
 pub use crate::cli::command;
-pub use crate::os::words;
+pub use crate::sys::startup::argv;
 
 /// Does all that the command line (program name first) asks for, and tells the code to exit with.
 /// Where the command died of a signal this does not return: it dies of the same signal.
@@ -107,7 +109,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         read: &|path| os::read_options(path),
     };
     let mut leftovers = Leftovers::default();
-    let ready = os::take_over().context("cannot open /dev/null for a stream that is closed");
+    let ready = sys::startup::sanitize_std_fds()
+        .context("cannot open /dev/null for a stream that is closed");
     let done = match ready.and_then(|()| cli::parse(&words, &surroundings, &mut leftovers)) {
         Ok(Request::Run(job)) => execute(&job, begun, leftovers),
         Ok(Request::Plan(job, clients)) => foretell(&job, clients),
@@ -115,8 +118,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Err(error) => Err(error),
     };
     match done {
-        Ok(Exit::Code(code)) => code,
-        Ok(Exit::Raise(signal)) => os::die_of(signal),
+        Ok(exit) => {
+            if let Exit::Raise(signal) = exit {
+                sys::die_of(signal);
+            }
+            exit.code()
+        }
         Err(error) => {
             let format = cli::format_of(&words, &surroundings);
             os::say(&complaint(&error, format, begun), false);
@@ -149,7 +156,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
         audience.tell(event);
         // Before the first delay there is time, and a thousand may wait beside us.
         if matches!(event, Event::Ended(_, Decision::Retry { .. })) && leftovers.clear() {
-            os::give_back_memory();
+            sys::give_back_memory();
         }
     };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
@@ -182,7 +189,7 @@ fn show(text: &str) -> Result<Exit> {
 
 /// Lines of parallel runs must be told apart where they are not read as they come.
 fn line_prefix() -> String {
-    prefix((!os::stderr_is_terminal()).then(process::id))
+    prefix((!sys::terminal::stderr_is_terminal()).then(process::id))
 }
 
 /// How often a property of a parser is tried; `PROPTEST_CASES` says otherwise.

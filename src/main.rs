@@ -15,7 +15,7 @@ use std::ffi::{c_char, c_int};
 #[unsafe(no_mangle)]
 extern "C" fn main(count: c_int, words: *const *const c_char) -> c_int {
     // SAFETY: these are the words that we were given.
-    let words = unsafe { retry::words(count, words) };
+    let words = unsafe { retry::argv(count, words) };
     retry::run(words).into()
 }
 

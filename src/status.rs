@@ -110,6 +110,17 @@ pub(crate) enum Exit {
     Raise(Signal),
 }
 
+impl Exit {
+    /// The exit status that a shell sees.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Code(code) => code,
+            Self::Raise(signal) => u8::try_from(signal.number())
+                .map_or(OWN_FAILURE, |number| SIGNAL_BASE.saturating_add(number)),
+        }
+    }
+}
+
 impl Outcome {
     /// The table of exit statuses, for a run whose last attempt ended like this and was not a
     /// success.

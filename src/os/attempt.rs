@@ -10,14 +10,16 @@ use super::fault::fault;
 use super::reap::reap_orphans;
 use super::run::Newborn;
 use super::spawn::Role;
-use super::{Machine, inbox, sys, terminal};
+use super::{Machine, inbox};
 use crate::engine::{Attempt, Emit, World as _};
 use crate::event::Event;
 use crate::leash::Leash;
 use crate::plain::{described, with_reasons};
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
-use crate::stream::{Ends, Findings, Loss, NOT_HELD};
+use crate::stream::{Findings, Loss, NOT_HELD};
+use crate::sys::stdio::ChildStdio;
+use crate::sys::{self, terminal};
 
 /// How long our readers may take when a fatal signal has reached us.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
@@ -37,7 +39,7 @@ impl Machine<'_> {
         role: Role,
         attempt: &Attempt<'_>,
         leash: Leash,
-        ends: Ends,
+        ends: ChildStdio,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
         let modes = leash.has_limit().then(terminal::modes).flatten();

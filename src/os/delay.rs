@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::Machine;
 use super::inbox::{self, Arrival};
 use super::reap::reap_orphans;
-use super::sys;
-use super::{Machine, terminal};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::signal::Signal;
+use crate::sys::{self, terminal};
 
 /// A countdown for less would only flicker.
 const SHORTEST_COUNTDOWN: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use rustix::process::Pid;
 
 use crate::signal::Signal;
-use crate::stream::is_ready;
+use crate::sys::fd::is_ready;
 use outsiders::{Outsider, Outsiders};
 
 #[cfg(not(target_os = "linux"))]

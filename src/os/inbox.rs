@@ -8,9 +8,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, getsid};
 
-use super::sys::{self, Mask, Original};
 use crate::signal::Signal;
-use crate::stream::pipe_without_waits;
+use crate::sys::fd::pipe_without_waits;
+use crate::sys::{self, Mask, Original, startup};
 
 /// A signal as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +155,6 @@ fn hook_all(heard: &mut Vec<Signal>, originals: &mut Vec<Original>) -> io::Resul
     }
     // A line that is too much for a limit on the size of files is lost, and we go on.
     originals.extend(Original::of_ignored(Signal::XFSZ));
-    originals.extend(sys::original_of_sigpipe());
+    originals.extend(startup::original_of_sigpipe());
     Ok(())
 }

@@ -16,8 +16,6 @@ mod reap;
 mod run;
 mod spawn;
 mod supervise;
-mod sys;
-mod terminal;
 
 use std::time::{Duration, Instant};
 use std::{env, io, mem};
@@ -31,18 +29,16 @@ use crate::job::{Format, Grouping, Job, Supervision, Verbosity};
 use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
-use crate::stream::{Ends, Flow, Step};
+use crate::stream::{Flow, Step};
+use crate::sys::stdio::ChildStdio;
+use crate::sys::{self, Mask, startup, terminal};
 use attempt::{NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
 use inbox::Inbox;
 use spawn::{Role, Spawner};
-use sys::Mask;
 
 pub(crate) use log::Log;
 pub(crate) use options::read_options;
 pub(crate) use outlet::{fresh_line, print, say};
-pub use sys::words;
-pub(crate) use sys::{die_of, entropy, give_back_memory, take_over};
-pub(crate) use terminal::{columns, stderr_is_terminal};
 
 /// This process and its surroundings, ready to run one job.
 pub(crate) struct Machine<'a> {
@@ -91,7 +87,7 @@ impl<'a> Machine<'a> {
             spawner,
             supervision: job.supervision,
             shares_group,
-            flow: Flow::open(job, sys::output_was_closed())?,
+            flow: Flow::open(job, startup::output_was_closed())?,
             shared: job.sharing.as_ref().map(Shared::new),
             counts_down: job.format == Format::Text && job.verbosity != Verbosity::Quiet,
             deadline: job.policy.deadline,
@@ -193,7 +189,7 @@ impl World for Machine<'_> {
             return Ok(None);
         }
         let leash = self.leash(retry);
-        let ending = match Ends::for_hook() {
+        let ending = match ChildStdio::for_hook() {
             Ok(ends) => self.run(Role::Hook, retry, leash, ends, emit),
             Err(error) => Ok(hook_not_started(&error)),
         };

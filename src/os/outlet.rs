@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::{sys, terminal};
-use crate::stream::line;
+use crate::sys::{self, startup, stdio, terminal};
 
 /// How long a line waits for a reader of stderr that does not read. Long enough for one that is
 /// merely slow; and no deadline is missed by much because of one that has stopped.
@@ -36,7 +35,7 @@ pub(crate) fn say(text: &str, in_haste: bool) {
             && sys::hearing_fatal_only(|| takes_more(&PATIENCE));
     if is_read {
         // The command may have left its last line unfinished.
-        let begun = line::is_open() && !text.starts_with('\n');
+        let begun = stdio::stderr_line_is_open() && !text.starts_with('\n');
         let text = if begun {
             Cow::Owned(format!("\n{text}"))
         } else {
@@ -44,7 +43,7 @@ pub(crate) fn say(text: &str, in_haste: bool) {
         };
         // A line that cannot be written is lost: there is nowhere to say so.
         let _ = rustix::io::write(io::stderr().as_fd(), text.as_bytes());
-        line::end();
+        stdio::note_on_stderr(b'\n');
     }
     if !in_haste {
         IS_READ.store(is_read, Ordering::Relaxed);
@@ -63,7 +62,7 @@ fn takes_more(patience: &Timespec) -> bool {
 /// written, as many as a line has: a line that is empty holds them all, and one with something on it
 /// leaves the cursor on the next.
 pub(crate) fn fresh_line() -> String {
-    if line::is_known() || !terminal::may_change() {
+    if stdio::knows_stderr_line() || !terminal::may_change() {
         return String::new();
     }
     format!("{:1$}\r\x1b[K", "", terminal::columns())
@@ -75,7 +74,7 @@ pub(crate) fn fresh_line() -> String {
 /// # Errors
 /// When not all of it could be written.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    if sys::output_was_closed()[0] {
+    if startup::output_was_closed()[0] {
         return Err(Errno::BADF.into());
     }
     let stdout = io::stdout();

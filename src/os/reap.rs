@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, getpid, waitid};
 
-use super::sys;
+use crate::sys;
 
 /// Reaps what is not `ours`: as PID 1 we are given the orphans of the whole container. One that
 /// stands behind our own child, while that may not be reaped yet, waits for it.

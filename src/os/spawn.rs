@@ -7,11 +7,12 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
 use super::fault::fault;
-use super::sys::{self, Mask, Original, Recipe, Started};
 use crate::engine::Attempt;
 use crate::job::Job;
-use crate::status::{Outcome, StartFault};
-use crate::stream::Ends;
+use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Outcome, StartFault};
+use crate::sys::spawn::Codes;
+use crate::sys::stdio::ChildStdio;
+use crate::sys::{self, Mask, Original, SpawnSpec, Started, startup};
 
 /// Where programs are looked for if there is no PATH, as execvp(3) does.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -23,6 +24,14 @@ const TOLD: [&str; 4] = [
     "RETRY_LAST_STATUS",
     "RETRY_RUN_ID",
 ];
+
+/// How a child that does not become the command is told from one that does, where nothing else can
+/// tell.
+const CODES: Codes = Codes {
+    not_found: NOT_FOUND,
+    not_executable: NOT_EXECUTABLE,
+    abandoned: OWN_FAILURE,
+};
 
 /// Starts one command again and again.
 pub(super) struct Spawner {
@@ -82,7 +91,7 @@ impl Spawner {
             leads_group,
             command: Program::new(job.command.clone())?,
             hook: job.before_retry.clone().map(by_shell).transpose()?,
-            inherited: sys::environment()
+            inherited: startup::environment()
                 .into_iter()
                 .filter(|entry| !is_told(entry))
                 .collect(),
@@ -104,7 +113,7 @@ impl Spawner {
         &self,
         role: Role,
         attempt: &Attempt<'_>,
-        ends: &Ends,
+        ends: &ChildStdio,
         (originals, mask): (&[Original], &Mask),
     ) -> Result<Started, StartFault> {
         let program = match (role, &self.hook) {
@@ -114,10 +123,11 @@ impl Spawner {
         let started = told(attempt).and_then(|now| {
             let told = self.always.iter().chain(&now).map(CString::as_c_str);
             let environment: Vec<&CStr> = self.inherited.iter().copied().chain(told).collect();
-            sys::start(&Recipe {
+            sys::start(&SpawnSpec {
                 paths: &program.paths,
                 words: &program.words,
                 environment: &environment,
+                codes: CODES,
                 ends,
                 leads_group: self.leads_group,
                 originals,

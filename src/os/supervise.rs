@@ -7,15 +7,16 @@ use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::WaitIdStatus;
 
+use super::Machine;
 use super::inbox::{self, Arrival};
 use super::reap::reap_orphans;
 use super::run::{Newborn, Run, number};
-use super::{Machine, sys};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::leash::{Leash, Pull};
 use crate::signal::Signal;
 use crate::status::Ending;
+use crate::sys;
 
 /// How often a group whose members are not known is asked whether there are any.
 const ASKING: Duration = Duration::from_millis(20);

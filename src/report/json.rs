@@ -15,7 +15,7 @@ use crate::event::{Ended, Event};
 use crate::job::Job;
 use crate::policy::Decision;
 use crate::report::warning::Warning;
-use crate::status::{Exit, OWN_FAILURE, SIGNAL_BASE};
+use crate::status::{Exit, OWN_FAILURE};
 use lines::{Attempt, Delay, End, Line, Warned, count, deadline_left, millis};
 use start::Start;
 
@@ -186,13 +186,10 @@ impl<'a> Json<'a> {
 impl<'a> End<'a> {
     /// How a run of which this is known has ended, at this time.
     fn of(tally: &Tally, exit: Result<Exit, &'a str>, stamp: &Stamp) -> Self {
-        let (exit_status, died_of) = match exit {
-            Ok(Exit::Code(code)) => (code, None),
-            Ok(Exit::Raise(signal)) => {
-                let number = u8::try_from(signal.number()).unwrap_or_default();
-                (SIGNAL_BASE.saturating_add(number), Some(signal))
-            }
-            Err(_) => (OWN_FAILURE, None),
+        let exit_status = exit.map_or(OWN_FAILURE, Exit::code);
+        let died_of = match exit {
+            Ok(Exit::Raise(signal)) => Some(signal),
+            Ok(Exit::Code(_)) | Err(_) => None,
         };
         let error = exit.err();
         let reason = tally.reason.filter(|_| error.is_none());

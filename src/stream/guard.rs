@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::stdio::stdin;
 
-use super::pipes::{self, private_pipe};
-use super::reads::Reads;
+use crate::sys::fd::Reads;
+use crate::sys::fd::{self, private_pipe};
 
 /// How much of the beginning is compared. A pipe holds as much by default.
 const MOST_COMPARED: usize = 64 * 1024;
@@ -72,7 +72,7 @@ fn held() -> u64 {
 /// Whether nobody can write to it any more. It must be empty.
 fn is_at_its_end() -> bool {
     let ours = stdin();
-    pipes::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN)).contains(PollFlags::HUP)
+    fd::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN)).contains(PollFlags::HUP)
 }
 
 /// A pipe that holds what another began with.
@@ -85,7 +85,7 @@ impl Beginning {
             return None;
         }
         let (reader, writer) = private_pipe().ok()?;
-        pipes::tee(stdin(), &writer).ok()?;
+        fd::tee(stdin(), &writer).ok()?;
         Some(Self(reader))
     }
 

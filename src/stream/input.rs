@@ -7,11 +7,11 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, SeekFrom};
 use rustix::stdio::stdin;
 
-use super::ends::{NULL, null};
 use super::guard::Guard;
-use super::pipes;
 use super::replay::{NOT_KEPT, Replay};
 use crate::job;
+use crate::sys::fd;
+use crate::sys::stdio::{NULL, null};
 
 /// What is said when there is no nothing to read.
 const NO_NULL: &str = "--stdin null needs /dev/null; mount /dev, or leave the option out";
@@ -186,7 +186,7 @@ fn is_output_too() -> bool {
 impl Level {
     fn of_stdin() -> Option<Self> {
         let ours = stdin();
-        let state = pipes::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN));
+        let state = fd::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN));
         Some(Self {
             held: rustix::io::ioctl_fionread(ours).ok()?,
             is_final: state.contains(PollFlags::HUP),

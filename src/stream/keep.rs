@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt as _;
 use anyhow::{Context as _, Result};
 use rustix::io::Errno;
 
-use super::pipes;
 use super::spool::nameless_file;
+use crate::sys::fd;
 
 /// How much is taken at a time, before signals and limits are looked at again.
 const MOST: usize = 1024 * 1024;
@@ -45,7 +45,7 @@ impl Keep {
         if self.fault.is_some() {
             return None;
         }
-        match pipes::drain(pipe, &self.file, self.length, most.min(MOST)) {
+        match fd::drain(pipe, &self.file, self.length, most.min(MOST)) {
             Ok(taken) => {
                 self.length += taken as u64;
                 Some(Ok(taken))

@@ -4,7 +4,6 @@
 //! have. Of the others nothing is kept in memory but what is just on its way, and nothing here ever
 //! waits: whoever calls waits for one of the descriptors that are told to be watched.
 
-mod ends;
 mod eyes;
 mod findings;
 mod guard;
@@ -13,12 +12,9 @@ mod input;
 mod interest;
 mod keep;
 mod late;
-pub(crate) mod line;
-mod outlet;
+pub(crate) mod outlet;
 mod outlets;
 mod parcel;
-mod pipes;
-mod reads;
 mod replay;
 mod sink;
 mod spool;
@@ -31,6 +27,7 @@ use rustix::event::PollFd;
 
 use crate::job::{Heads, Job};
 use crate::patterns::{Matched, Stream};
+use crate::sys::stdio::ChildStdio;
 use heads::HeadFile;
 use input::Input;
 use interest::Interest;
@@ -40,11 +37,9 @@ use outlets::Outlets;
 use sink::Sink;
 use tap::Tap;
 
-pub(crate) use ends::Ends;
 pub(crate) use findings::Findings;
 pub(crate) use keep::NOT_HELD;
 pub(crate) use parcel::{Parcel, Step};
-pub(crate) use pipes::{is_ready, pipe_without_waits};
 pub(crate) use tap::Loss;
 
 /// The two streams that a command writes.
@@ -104,16 +99,16 @@ impl<'a> Flow<'a> {
     ///
     /// # Errors
     /// When the system is short of something.
-    pub(crate) fn start(&mut self) -> Result<Ends> {
+    pub(crate) fn start(&mut self) -> Result<ChildStdio> {
         self.matched = Matched::default();
         // A start that came half way has left some.
         self.taps.clear();
         if let Some(file) = &mut self.head_file {
             file.note();
         }
-        let mut ends = Ends {
+        let mut ends = ChildStdio {
             stdin: self.input.start()?,
-            ..Ends::default()
+            ..ChildStdio::default()
         };
         // Nobody asks which of the two it was, and the order is kept.
         let share = self.outlets.are_one() && !self.interest.tells_streams_apart();

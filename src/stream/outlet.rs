@@ -8,8 +8,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::line;
-use super::pipes::{self, reopened};
+use crate::sys::fd::{self, reopened};
+use crate::sys::stdio;
 
 /// What a pipe that is ready takes at least, so that a write of it does not wait.
 const SURELY_TAKEN: usize = 4096;
@@ -102,7 +102,7 @@ impl Outlet {
     /// Notes the last byte that went there, if our lines do, too.
     pub(super) fn note_last(&self, last: impl FnOnce() -> Option<u8>) {
         if let Some(last) = self.has_our_lines.then(last).flatten() {
-            line::note(last);
+            stdio::note_on_stderr(last);
         }
     }
 
@@ -114,11 +114,11 @@ impl Outlet {
         if !self.is_pipe {
             return Err(Errno::INVAL);
         }
-        pipes::fill(&self.fd, from, at, length)
+        fd::fill(&self.fd, from, at, length)
     }
 
     fn is_ready(&self) -> bool {
-        !pipes::state(self.watched()).is_empty()
+        !fd::state(self.watched()).is_empty()
     }
 
     /// Ready when it takes something.

@@ -3,9 +3,9 @@
 use std::io;
 use std::rc::Rc;
 
-use super::line;
 use super::outlet::Outlet;
 use crate::patterns::Stream;
+use crate::sys::stdio;
 
 /// The ways to both, as far as they are needed and were not closed at the start.
 pub(super) struct Outlets {
@@ -48,7 +48,7 @@ impl Outlets {
     /// The command writes to stderr through us.
     pub(super) fn know_lines(&self) {
         if self.each[Stream::Stderr as usize].is_some() {
-            line::know();
+            stdio::follow_stderr();
         }
     }
 }

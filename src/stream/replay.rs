@@ -9,8 +9,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::stdio::stdin;
 
-use super::pipes::{self, is_ready, never_wait, private_pipe, reopened, widen};
 use super::spool::Spool;
+use crate::sys::fd::{self, is_ready, never_wait, private_pipe, reopened, widen};
 
 /// Bytes on their way at a time.
 const BUFFER: usize = 128 * 1024;
@@ -49,19 +49,19 @@ impl Feed {
     /// # Errors
     /// AGAIN if nothing can go there now, and then it is known which of the two pipes to wait for.
     fn tee(&mut self, source: &OwnedFd) -> Result<usize, Errno> {
-        let first = pipes::tee(source.as_fd(), &self.pipe);
+        let first = fd::tee(source.as_fd(), &self.pipe);
         if first != Err(Errno::AGAIN) {
             return first;
         }
         // Of a named pipe whose last writer was gone when we opened it, the end is told by nothing but
         // a read of what is empty; and no read is tried for a pipe that is full. So the source must
         // not be asked whether there is more.
-        self.is_full = pipes::is_full(&self.pipe);
+        self.is_full = fd::is_full(&self.pipe);
         if self.is_full {
             return first;
         }
         // Nobody but us fills it, so that this time it cannot be the reason.
-        pipes::tee(source.as_fd(), &self.pipe)
+        fd::tee(source.as_fd(), &self.pipe)
     }
 }
 

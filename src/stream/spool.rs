@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::pipes::{self, memory_file, reopened};
+use crate::sys::fd::{self, memory_file, reopened};
 
 /// How much is kept in memory before it goes to a file.
 const MOST_IN_MEMORY: u64 = 1024 * 1024;
@@ -81,7 +81,7 @@ impl Spool {
         self.make_room(length)?;
         let mut left = length;
         while left > 0 {
-            let taken = match pipes::drain(pipe, &self.file, self.length, left) {
+            let taken = match fd::drain(pipe, &self.file, self.length, left) {
                 Err(Errno::INTR) => continue,
                 Err(_) => self.copy(pipe, left)?,
                 Ok(taken) => taken,
@@ -129,7 +129,7 @@ impl Spool {
     /// AGAIN if it takes nothing for now; INVAL or NOSYS if the system cannot do this.
     pub(super) fn fill(&self, pipe: &OwnedFd, at: u64) -> Result<usize, Errno> {
         let left = usize::try_from(self.length - at).unwrap_or(usize::MAX);
-        pipes::fill(pipe, &self.file, at, left)
+        fd::fill(pipe, &self.file, at, left)
     }
 
     /// The whole of it from its beginning, with a position of its own, so that one who still reads

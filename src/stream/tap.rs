@@ -10,9 +10,9 @@ use rustix::io::Errno;
 
 use super::eyes::Eyes;
 use super::keep::Keep;
-use super::pipes::{never_wait, private_pipe, widen};
 use super::sink::Sink;
 use crate::patterns::{Matched, Stream};
+use crate::sys::fd::{never_wait, private_pipe, widen};
 
 /// Bytes on their way at a time.
 const BUFFER: usize = 128 * 1024;

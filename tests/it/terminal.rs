@@ -346,7 +346,8 @@ fn a_suspend_key_at_the_start_of_the_command_stops_both() {
     let mut terminal = Terminal::new();
     // Every place where the program is not takes its time.
     terminal.enter("for i in 1 2 3 4 5 6 7 8; do PATH=/no/such/$i:$PATH; done");
-    let show = "ps -eo pgid=,stat= | awk -v g=$(jobs -p) '$1 == g { print $2 }' | tr -d '+N\\n'";
+    let show =
+        "ps -eo pgid=,stat= | awk -v g=$(jobs -p) '$1 == g { printf \"%s\", substr($2, 1, 1) }'";
     for round in 1..=20 {
         terminal
             .enter(STARTING)

@@ -6,8 +6,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, getpgid, test_kill_process_group};
 
 use super::{Family, Member, Process, Scope, has_ended};
-use crate::os::sys;
 use crate::signal::Signal;
+use crate::sys;
 
 /// How often what was started at the last moment is looked for at a time.
 const MOST_ROUNDS: usize = 8;

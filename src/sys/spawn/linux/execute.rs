@@ -6,14 +6,14 @@ use std::io;
 use super::Child;
 
 /// What runs a script without an interpreter line, as execvp(3) has it.
-pub(super) const SHELL: &CStr = c"/bin/sh";
+pub(crate) const SHELL: &CStr = c"/bin/sh";
 
 /// Executes the command from the first path that can be executed. It returns only if there is
 /// none, with the error that says most, as execvp(3) does: a file that may not be executed says
 /// more than places where there is none.
-pub(super) fn execute(child: &mut Child<'_>) -> c_int {
+pub(crate) fn execute(child: &mut Child<'_>) -> c_int {
     let mut error = libc::ENOENT;
-    for path in child.recipe.paths {
+    for path in child.spec.paths {
         let path = path.as_ptr();
         match execute_at(path, &child.words, &child.environment) {
             libc::EACCES => error = libc::EACCES,
@@ -23,7 +23,7 @@ pub(super) fn execute(child: &mut Child<'_>) -> c_int {
             | libc::ESTALE
             | libc::ENODEV
             | libc::ETIMEDOUT
-                if child.recipe.paths.len() > 1 => {}
+                if child.spec.paths.len() > 1 => {}
             libc::ENOEXEC => {
                 // A script that does not say by what it is to be run.
                 child.script[1] = path;

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 ///
 /// # Errors
 /// When the system has none to give.
-pub(super) fn fill_with_random_bits(bytes: &mut [u8]) -> io::Result<()> {
+pub(crate) fn fill_with_random_bits(bytes: &mut [u8]) -> io::Result<()> {
     // SAFETY: all of the bytes are ours, and every pattern of bits is a byte.
     match unsafe { libc::getentropy(bytes.as_mut_ptr().cast(), bytes.len()) } {
         0 => Ok(()),
@@ -17,7 +17,7 @@ pub(super) fn fill_with_random_bits(bytes: &mut [u8]) -> io::Result<()> {
 }
 
 /// Lets no death of this process leave a core file.
-pub(super) fn forbid_core_files() {
+pub(crate) fn forbid_core_files() {
     let none = Rlimit {
         current: Some(0),
         maximum: Some(0),
@@ -26,7 +26,7 @@ pub(super) fn forbid_core_files() {
 }
 
 /// Whether the kernel made a signal by itself.
-pub(super) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
+pub(crate) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
     // SAFETY: the member is there for every signal on these systems.
     unsafe { info.si_pid() == 0 }
 }

@@ -12,40 +12,53 @@ use std::ffi::{CStr, CString};
 use rustix::process::Pid;
 
 use super::{Mask, Original};
-use crate::stream::Ends;
+use crate::sys::stdio::ChildStdio;
 
 /// All that is needed to start a command.
-pub(in crate::os) struct Recipe<'a> {
+pub(crate) struct SpawnSpec<'a> {
     /// Where the program may be, in the order in which to try; at least one.
-    pub(in crate::os) paths: &'a [CString],
+    pub(crate) paths: &'a [CString],
     /// The program's name and its arguments.
-    pub(in crate::os) words: &'a [CString],
+    pub(crate) words: &'a [CString],
     /// The environment, an entry each.
-    pub(in crate::os) environment: &'a [&'a CStr],
+    pub(crate) environment: &'a [&'a CStr],
+    /// What its process exits with if it cannot execute the command.
+    pub(crate) codes: Codes,
     /// What it has for standard streams where ours would not do.
-    pub(in crate::os) ends: &'a Ends,
+    pub(crate) ends: &'a ChildStdio,
     /// Whether the command leads a process group of its own.
-    pub(in crate::os) leads_group: bool,
+    pub(crate) leads_group: bool,
     /// What it is to find as it was before us.
-    pub(in crate::os) originals: &'a [Original],
+    pub(crate) originals: &'a [Original],
     /// The signals that were blocked when we were started.
-    pub(in crate::os) mask: &'a Mask,
+    pub(crate) mask: &'a Mask,
+}
+
+/// Exit codes of a child that does not become the command.
+#[derive(Clone, Copy)]
+pub(crate) struct Codes {
+    /// There is nothing to execute.
+    pub(crate) not_found: u8,
+    /// What there is cannot be executed.
+    pub(crate) not_executable: u8,
+    /// Its parent is gone already.
+    pub(crate) abandoned: u8,
 }
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
-pub(in crate::os) use linux::start;
+pub(crate) use linux::start;
 
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(not(target_os = "linux"))]
-pub(in crate::os) use other::start;
+pub(crate) use other::start;
 
 /// A command that was started.
-pub(in crate::os) struct Started {
+pub(crate) struct Started {
     /// Its process; until it is reaped this pid is its own.
-    pub(in crate::os) pid: Pid,
+    pub(crate) pid: Pid,
     /// The signals that were sent to our group before it was in it, a bit each.
-    pub(in crate::os) missed: u64,
+    pub(crate) missed: u64,
 }

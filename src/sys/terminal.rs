@@ -10,7 +10,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsi
 
 /// Whether this process has a controlling terminal. What counts is that it can be opened: ssh, sudo
 /// and git read it even when stdin is a file.
-pub(super) fn is_controlled() -> bool {
+pub(crate) fn is_controlled() -> bool {
     open(
         "/dev/tty",
         OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
@@ -26,28 +26,28 @@ pub(crate) fn stderr_is_terminal() -> bool {
 
 /// Whether a line on stderr may change under people's eyes: there is a terminal that can do it, and
 /// nobody keeps what is written there.
-pub(super) fn may_change() -> bool {
+pub(crate) fn may_change() -> bool {
     let is_dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     stderr_is_terminal() && !is_dumb && env::var_os("CI").is_none()
 }
 
 /// Whether the terminal is ours to write to now, and not another job's.
-pub(super) fn is_in_front() -> bool {
+pub(crate) fn is_in_front() -> bool {
     tcgetpgrp(stderr()).is_ok_and(|group| group == getpgrp())
 }
 
 /// How a terminal reads and writes.
-pub(super) struct Modes(Termios);
+pub(crate) struct Modes(Termios);
 
 /// The modes of the terminal on stdin, if there is one.
-pub(super) fn modes() -> Option<Modes> {
+pub(crate) fn modes() -> Option<Modes> {
     tcgetattr(stdin()).ok().map(Modes)
 }
 
 impl Modes {
     /// Gives them back to the terminal on stdin, if stdout is the same and it is ours now. Output
     /// that is held does not hold us up.
-    pub(super) fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         let device = |stream: BorrowedFd<'_>| {
             let is_terminal = stream.is_terminal();
             fstat(stream)

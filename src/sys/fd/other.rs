@@ -15,7 +15,7 @@ use super::never_wait;
 ///
 /// # Errors
 /// When the system has none left.
-pub(in crate::stream) fn private_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn private_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = pipe()?;
     fcntl_setfd(&reader, FdFlags::CLOEXEC)?;
     fcntl_setfd(&writer, FdFlags::CLOEXEC)?;
@@ -34,29 +34,49 @@ pub(crate) fn pipe_without_waits() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Nothing can be opened anew.
-pub(in crate::stream) fn reopened(_: BorrowedFd<'_>, _: OFlags) -> io::Result<OwnedFd> {
+pub(crate) fn reopened(_: BorrowedFd<'_>, _: OFlags) -> io::Result<OwnedFd> {
     Err(Errno::NOSYS.into())
 }
 
 /// A pipe holds what it holds.
-pub(in crate::stream) fn widen(_: BorrowedFd<'_>) {}
+pub(crate) fn widen(_: BorrowedFd<'_>) {}
 
 /// There is no file in memory.
-pub(in crate::stream) fn memory_file() -> io::Result<File> {
+pub(crate) fn memory_file() -> io::Result<File> {
     Err(Errno::NOSYS.into())
 }
 
 /// Nothing can be had twice.
-pub(in crate::stream) fn tee(_: BorrowedFd<'_>, _: &OwnedFd) -> Result<usize, Errno> {
+pub(crate) fn tee(_: BorrowedFd<'_>, _: &OwnedFd) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
 }
 
 /// Nothing moves without us.
-pub(in crate::stream) fn drain(_: &OwnedFd, _: &File, _: u64, _: usize) -> Result<usize, Errno> {
+pub(crate) fn drain(_: &OwnedFd, _: &File, _: u64, _: usize) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
 }
 
 /// Nothing moves without us.
-pub(in crate::stream) fn fill(_: &OwnedFd, _: &File, _: u64, _: usize) -> Result<usize, Errno> {
+pub(crate) fn fill(_: &OwnedFd, _: &File, _: u64, _: usize) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
+}
+
+/// What watches for reads: there is none.
+pub(crate) enum Reads {}
+
+impl Reads {
+    /// Never any.
+    pub(crate) fn of_stdin() -> Option<Self> {
+        None
+    }
+
+    /// Whether there was a read.
+    pub(crate) fn have_been(&self) -> bool {
+        match *self {}
+    }
+
+    /// Forgets those that there were.
+    pub(crate) fn forget(&self) {
+        match *self {}
+    }
 }

@@ -1,26 +1,29 @@
-//! Everything that needs `unsafe`: signal dispositions and masks, and in `start` the way from here
-//! to the command. Nothing here decides anything.
+//! The ground floor: system calls that have no safe form, and what hides them. Nothing here decides
+//! anything.
 
 #![expect(
     unsafe_code,
     reason = "the calls of these files have no safe form in std or rustix"
 )]
 
-mod entropy;
-mod handler;
+mod disposition;
+pub(crate) mod fd;
 #[cfg(target_os = "linux")]
 mod linux;
-mod origin;
 #[cfg(not(target_os = "linux"))]
 mod other;
-mod start;
+pub(crate) mod spawn;
+pub(crate) mod startup;
+pub(crate) mod stdio;
+pub(crate) mod terminal;
 
-use std::io;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
 use std::mem::MaybeUninit;
-use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::ptr;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, getpid};
 
 #[cfg(target_os = "linux")]
 use linux as system;
@@ -28,20 +31,15 @@ use linux as system;
 use other as system;
 
 use crate::signal::Signal;
-use crate::status::{OWN_FAILURE, SIGNAL_BASE};
-use crate::stream::Ends;
 
-pub(crate) use entropy::entropy;
-pub(super) use handler::{Original, RECORD, hear, hear_unless_ignored, obey_stops, stop, write_to};
-use origin::close_what_was_closed;
-pub(crate) use origin::take_over;
-pub use origin::words;
-pub(super) use origin::{environment, original_of_sigpipe, output_was_closed};
-pub(super) use start::{Recipe, Started, start};
+pub(crate) use disposition::{
+    Original, RECORD, hear, hear_unless_ignored, obey_stops, stop, write_to,
+};
+pub(crate) use spawn::{SpawnSpec, Started, start};
 pub(crate) use system::give_back_memory;
 
 /// Whether this signal is ignored.
-pub(super) fn is_ignored(signal: Signal) -> bool {
+pub(crate) fn is_ignored(signal: Signal) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a null new action changes nothing; the old one is written to memory of its type, and
     // zeroes are a valid action if the call fails.
@@ -54,7 +52,7 @@ pub(super) fn is_ignored(signal: Signal) -> bool {
 
 /// A set of blocked signals.
 #[derive(Clone, Copy)]
-pub(super) struct Mask(libc::sigset_t);
+pub(crate) struct Mask(libc::sigset_t);
 
 impl Mask {
     fn none() -> Self {
@@ -78,7 +76,7 @@ impl Mask {
     }
 
     /// Whether a signal is in the set.
-    pub(super) fn has(&self, signal: Signal) -> bool {
+    pub(crate) fn has(&self, signal: Signal) -> bool {
         // SAFETY: the set is initialized.
         unsafe { libc::sigismember(&raw const self.0, signal.number()) == 1 }
     }
@@ -100,12 +98,12 @@ fn change_mask(how: libc::c_int, change: &Mask) -> Mask {
 }
 
 /// Unblocks a signal.
-pub(super) fn unblock(signal: Signal) {
+pub(crate) fn unblock(signal: Signal) {
     change_mask(libc::SIG_UNBLOCK, &Mask::one(signal));
 }
 
 /// The signals that are held back and have arrived.
-pub(super) fn pending() -> Mask {
+pub(crate) fn pending() -> Mask {
     let mut mask = Mask::none();
     // SAFETY: the set is initialized.
     unsafe { libc::sigpending(&raw mut mask.0) };
@@ -114,7 +112,7 @@ pub(super) fn pending() -> Mask {
 
 /// Holds back all signals until they are released with what this returns; but not those that stop a
 /// process, because whoever stops a job waits for it.
-pub(super) fn hold_signals() -> Mask {
+pub(crate) fn hold_signals() -> Mask {
     let mut mask = Mask::all();
     for stop in [Signal::TSTP, Signal::TTIN, Signal::TTOU] {
         // SAFETY: the set is initialized and the signal exists.
@@ -124,13 +122,13 @@ pub(super) fn hold_signals() -> Mask {
 }
 
 /// Lets signals through again.
-pub(super) fn release_signals(held: &Mask) {
+pub(crate) fn release_signals(held: &Mask) {
     change_mask(libc::SIG_SETMASK, held);
 }
 
 /// Does this while those signals are held back that wake us or are told to the command, and end
 /// nothing: they must not cut a wait short either.
-pub(super) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
+pub(crate) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
     let mut mask = Mask::none();
     for signal in [Signal::CHLD, Signal::CONT, Signal::USR1, Signal::USR2] {
         mask.add(signal);
@@ -148,37 +146,27 @@ fn reset(signal: Signal) {
 }
 
 /// Ignores a signal.
-pub(super) fn ignore(signal: Signal) {
+pub(crate) fn ignore(signal: Signal) {
     // SAFETY: ignoring a signal is no code of ours.
     unsafe { libc::signal(signal.number(), libc::SIG_IGN) };
 }
 
-/// Dies of this signal, without a core file of our own beside the command's. Where that has no
-/// effect (PID 1), the exit code to end with is returned.
-pub(crate) fn die_of(signal: Signal) -> u8 {
+/// Dies of this signal, without a core file of our own beside the command's. It returns where that
+/// has no effect (PID 1).
+pub(crate) fn die_of(signal: Signal) {
     system::forbid_core_files();
     reset(signal);
     unblock(signal);
-    // SAFETY: sends a signal to this very process.
-    unsafe { libc::kill(libc::getpid(), signal.number()) };
-    u8::try_from(signal.number()).map_or(OWN_FAILURE, |number| SIGNAL_BASE.saturating_add(number))
+    let _ = kill(own_pid(), signal);
 }
 
-/// Puts what the command is to have for standard streams where it looks for them, in its process.
-fn put_in_place(ends: &Ends) {
-    let ends = [&ends.stdin, &ends.stdout, &ends.stderr];
-    for (number, end) in (libc::STDIN_FILENO..).zip(ends) {
-        if let Some(end) = end {
-            // SAFETY: nothing of the command's process uses the number before it executes. It
-            // cannot fail: no end has the number of a standard stream, because the runtime sees to
-            // it that all of these are open.
-            unsafe { libc::dup2(end.as_raw_fd(), number) };
-        }
-    }
+/// The pid of this process.
+fn own_pid() -> i32 {
+    getpid().as_raw_nonzero().get()
 }
 
 /// Sends a signal to a process, or to a group if `target` is negative.
-pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
+pub(crate) fn kill(target: i32, signal: Signal) -> io::Result<()> {
     // SAFETY: kill touches no memory of ours.
     match unsafe { libc::kill(target, signal.number()) } {
         0 => Ok(()),
@@ -187,7 +175,7 @@ pub(super) fn kill(target: i32, signal: Signal) -> io::Result<()> {
 }
 
 /// Some child that has ended and is not reaped, if any.
-pub(super) fn some_ended_child() -> Option<Pid> {
+pub(crate) fn some_ended_child() -> Option<Pid> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the result is written to memory of its type; where nothing is written it stays zero,
@@ -197,4 +185,43 @@ pub(super) fn some_ended_child() -> Option<Pid> {
         info.assume_init().si_pid()
     };
     Pid::from_raw(pid)
+}
+
+/// How many bytes a word has.
+const WORD: usize = size_of::<u64>();
+
+/// Random words. An old kernel does not know the call for them, and a sandbox may refuse it; the
+/// device gives the same bits.
+///
+/// # Errors
+/// When there is no such device, either.
+pub(crate) fn entropy<const WORDS: usize>() -> io::Result<[u64; WORDS]> {
+    let mut words = [[0; WORD]; WORDS];
+    let bytes = words.as_flattened_mut();
+    system::fill_with_random_bits(bytes).or_else(|_| read_device(bytes))?;
+    Ok(words.map(u64::from_ne_bytes))
+}
+
+/// Fills all of this from the device. A file in its place, as a careless `chroot` may have, would
+/// give every run the same bits.
+fn read_device(bytes: &mut [u8]) -> io::Result<()> {
+    let mut device = File::open("/dev/urandom")?;
+    if !device.metadata()?.file_type().is_char_device() {
+        return Err(ErrorKind::Unsupported.into());
+    }
+    device.read_exact(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_the_call_and_of_the_device_are_random() {
+        let [one, two] = entropy::<2>().expect("random words");
+        assert_ne!(one, two);
+        let mut bytes = [[0; WORD]; 2];
+        read_device(bytes.as_flattened_mut()).expect("a device");
+        assert!(bytes[0] != bytes[1] && !bytes.contains(&[0; WORD]));
+    }
 }

@@ -10,14 +10,13 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::Errno;
-use rustix::process::getpid;
 
 use super::system::is_from_kernel;
-use super::{Mask, ignore, is_ignored, kill, reset};
+use super::{Mask, ignore, is_ignored, kill, own_pid, reset};
 use crate::signal::Signal;
 
 /// The bytes that the handler writes for a signal: its number, and whether the kernel made it.
-pub(in crate::os) const RECORD: usize = 2;
+pub(crate) const RECORD: usize = 2;
 
 /// The pipe that the handler writes to.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
@@ -26,13 +25,9 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
 /// Has the handler write what comes to this process to this pipe, which is never closed.
-pub(in crate::os) fn write_to(pipe: &'static OwnedFd) {
+pub(crate) fn write_to(pipe: &'static OwnedFd) {
     PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
     OWNER.store(own_pid(), Ordering::Relaxed);
-}
-
-fn own_pid() -> i32 {
-    getpid().as_raw_nonzero().get()
 }
 
 extern "C" fn tell(number: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
@@ -66,14 +61,14 @@ fn give_back(number: libc::c_int) {
 /// What was done with a signal before us, where the command would not find it so by itself: an exec
 /// makes a handler the default, and leaves ignored what is ignored.
 #[derive(Clone, Copy)]
-pub(in crate::os) struct Original {
+pub(crate) struct Original {
     pub(super) signal: Signal,
     pub(super) was_ignored: bool,
 }
 
 impl Original {
     /// Ignores this signal, and tells what was before, should that be something else.
-    pub(in crate::os) fn of_ignored(signal: Signal) -> Option<Self> {
+    pub(crate) fn of_ignored(signal: Signal) -> Option<Self> {
         let was_ignored = is_ignored(signal);
         ignore(signal);
         (!was_ignored).then_some(Self {
@@ -83,7 +78,7 @@ impl Original {
     }
 
     /// Puts it back.
-    pub(super) fn restore(self) {
+    pub(crate) fn restore(self) {
         if self.was_ignored {
             ignore(self.signal);
         } else {
@@ -97,7 +92,7 @@ impl Original {
 ///
 /// # Errors
 /// When the system does not let us.
-pub(in crate::os) fn hear_unless_ignored(signal: Signal) -> io::Result<bool> {
+pub(crate) fn hear_unless_ignored(signal: Signal) -> io::Result<bool> {
     let was_ignored = hear(signal)?.is_some();
     if was_ignored {
         ignore(signal);
@@ -109,7 +104,7 @@ pub(in crate::os) fn hear_unless_ignored(signal: Signal) -> io::Result<bool> {
 ///
 /// # Errors
 /// When the system does not let us.
-pub(in crate::os) fn hear(signal: Signal) -> io::Result<Option<Original>> {
+pub(crate) fn hear(signal: Signal) -> io::Result<Option<Original>> {
     let was_ignored = set(signal)?.sa_sigaction == libc::SIG_IGN;
     Ok(was_ignored.then_some(Original {
         signal,
@@ -137,14 +132,14 @@ fn set(signal: Signal) -> io::Result<libc::sigaction> {
 }
 
 /// Has ^Z stop us again, after it was heard.
-pub(in crate::os) fn obey_stops() {
+pub(crate) fn obey_stops() {
     if !is_ignored(Signal::TSTP) {
         reset(Signal::TSTP);
     }
 }
 
 /// Stops here, as ^Z would have, until we are told to go on.
-pub(in crate::os) fn stop() {
+pub(crate) fn stop() {
     obey_stops();
     let _ = kill(own_pid(), Signal::TSTP);
 }

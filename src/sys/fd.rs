@@ -16,17 +16,18 @@ mod other;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
-pub(crate) use system::pipe_without_waits;
-pub(super) use system::{drain, fill, memory_file, private_pipe, reopened, tee, widen};
+pub(crate) use system::{
+    Reads, drain, fill, memory_file, pipe_without_waits, private_pipe, reopened, tee, widen,
+};
 
 /// Has reads and writes through this descriptor of ours fail instead of wait.
-pub(super) fn never_wait(fd: &OwnedFd) -> io::Result<()> {
+pub(crate) fn never_wait(fd: &OwnedFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
 }
 
 /// What is true of a descriptor now.
-pub(super) fn state(watched: PollFd<'_>) -> PollFlags {
+pub(crate) fn state(watched: PollFd<'_>) -> PollFlags {
     let at_once = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -44,6 +45,6 @@ pub(crate) fn is_ready(fd: &OwnedFd) -> bool {
 }
 
 /// Whether a pipe takes nothing more for now, although somebody may still read it.
-pub(super) fn is_full(pipe: &OwnedFd) -> bool {
+pub(crate) fn is_full(pipe: &OwnedFd) -> bool {
     state(PollFd::new(pipe, PollFlags::OUT)).is_empty()
 }

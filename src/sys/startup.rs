@@ -10,6 +10,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags, open};
+use rustix::io::fcntl_getfd;
+use rustix::stdio::{stderr, stdin, stdout};
 
 use super::Original;
 use crate::signal::Signal;
@@ -26,12 +28,11 @@ static WAS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 ///
 /// # Errors
 /// When there is nothing to put where a standard stream is closed.
-pub(crate) fn take_over() -> io::Result<()> {
+pub(crate) fn sanitize_std_fds() -> io::Result<()> {
     let was_ignored = Original::of_ignored(Signal::PIPE).is_none();
     SIGPIPE_WAS_IGNORED.store(was_ignored, Ordering::Relaxed);
-    for (was_closed, number) in WAS_CLOSED.iter().zip(libc::STDIN_FILENO..) {
-        // SAFETY: fcntl may be asked about any number.
-        if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
+    for (was_closed, stream) in WAS_CLOSED.iter().zip([stdin(), stdout(), stderr()]) {
+        if fcntl_getfd(stream).is_err() {
             was_closed.store(true, Ordering::Relaxed);
             // The lowest number that is free is the one that is missing. A directory can neither be
             // read nor written, and is there even where devices are not.
@@ -48,7 +49,7 @@ pub(crate) fn take_over() -> io::Result<()> {
 /// # Safety
 /// `words` must be a list of `count` strings that end in NUL.
 #[must_use]
-pub unsafe fn words(count: c_int, words: *const *const c_char) -> Vec<OsString> {
+pub unsafe fn argv(count: c_int, words: *const *const c_char) -> Vec<OsString> {
     let count = usize::try_from(count).unwrap_or(0);
     // SAFETY: the caller has promised it.
     let word = |index| OsStr::from_bytes(unsafe { CStr::from_ptr(*words.add(index)) }.to_bytes());
@@ -56,13 +57,13 @@ pub unsafe fn words(count: c_int, words: *const *const c_char) -> Vec<OsString> 
 }
 
 /// Whether stdout and stderr were closed when the process started.
-pub(in crate::os) fn output_was_closed() -> [bool; 2] {
+pub(crate) fn output_was_closed() -> [bool; 2] {
     [1, 2].map(|index: usize| WAS_CLOSED[index].load(Ordering::Relaxed))
 }
 
 /// Closes stdout and stderr again where they were closed at the start, in the command's process.
 /// Its writes must fail as they would without us. A stdin that was closed stays /dev/null.
-pub(super) fn close_what_was_closed() {
+pub(crate) fn close_what_was_closed() {
     for (was_closed, number) in output_was_closed().into_iter().zip(libc::STDOUT_FILENO..) {
         if was_closed {
             // SAFETY: nothing of the command's process uses the number before it executes.
@@ -72,7 +73,7 @@ pub(super) fn close_what_was_closed() {
 }
 
 /// How SIGPIPE was treated when the process started, should the command not find it so by itself.
-pub(in crate::os) fn original_of_sigpipe() -> Option<Original> {
+pub(crate) fn original_of_sigpipe() -> Option<Original> {
     let was_ignored = SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed);
     (!was_ignored).then_some(Original {
         signal: Signal::PIPE,
@@ -81,7 +82,7 @@ pub(in crate::os) fn original_of_sigpipe() -> Option<Original> {
 }
 
 /// Our environment as it was given to us, whatever its entries look like.
-pub(in crate::os) fn environment() -> Vec<&'static CStr> {
+pub(crate) fn environment() -> Vec<&'static CStr> {
     unsafe extern "C" {
         static environ: *const *const c_char;
     }

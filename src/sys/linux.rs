@@ -10,7 +10,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 ///
 /// # Errors
 /// When the kernel does not know the call, or a sandbox refuses it.
-pub(super) fn fill_with_random_bits(mut bytes: &mut [u8]) -> io::Result<()> {
+pub(crate) fn fill_with_random_bits(mut bytes: &mut [u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let filled = retry_on_intr(|| getrandom(&mut *bytes, GetRandomFlags::empty()))?;
         bytes = &mut bytes[filled..];
@@ -19,13 +19,13 @@ pub(super) fn fill_with_random_bits(mut bytes: &mut [u8]) -> io::Result<()> {
 }
 
 /// Lets no death of this process leave a core file, not even by a handler that `core_pattern` names.
-pub(super) fn forbid_core_files() {
+pub(crate) fn forbid_core_files() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 /// Whether the kernel made a signal by itself. The sender's pid does not tell: it is 0 for a sender
 /// in another pid namespace, such as `docker stop`.
-pub(super) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
+pub(crate) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
     info.si_code == libc::SI_KERNEL
 }
 

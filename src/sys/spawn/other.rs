@@ -10,27 +10,28 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-use super::{Recipe, Started};
-use crate::os::sys;
+use super::{SpawnSpec, Started};
 use crate::signal::Signal;
-use crate::stream::Ends;
+use crate::sys;
+use crate::sys::startup::{close_what_was_closed, original_of_sigpipe};
+use crate::sys::stdio::ChildStdio;
 
 /// Starts the command. All signals but those that stop a process must be held back meanwhile.
 ///
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came
 /// closest.
-pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
+pub(crate) fn start(spec: &SpawnSpec<'_>) -> io::Result<Started> {
     let mut error = io::Error::from_raw_os_error(libc::ENOENT);
-    for path in recipe.paths {
-        match start_at(path, recipe) {
+    for path in spec.paths {
+        match start_at(path, spec) {
             Ok(pid) => {
                 return Ok(Started { pid, missed: 0 });
             }
             Err(other) => match other.raw_os_error() {
                 Some(libc::EACCES) => error = other,
-                Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG)
-                    if recipe.paths.len() > 1 => {}
+                Some(libc::ENOENT | libc::ENOTDIR | libc::ENAMETOOLONG) if spec.paths.len() > 1 => {
+                }
                 _ => return Err(other),
             },
         }
@@ -38,10 +39,10 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
     Err(error)
 }
 
-fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
+fn start_at(path: &CString, spec: &SpawnSpec<'_>) -> io::Result<Pid> {
     let mut command = Command::new(text(path));
     command.env_clear();
-    for entry in recipe.environment.iter().map(|entry| entry.to_bytes()) {
+    for entry in spec.environment.iter().map(|entry| entry.to_bytes()) {
         let at = entry
             .iter()
             .position(|byte| *byte == b'=')
@@ -49,29 +50,29 @@ fn start_at(path: &CString, recipe: &Recipe<'_>) -> io::Result<Pid> {
         let value = entry.get(at + 1..).unwrap_or_default();
         command.env(OsStr::from_bytes(&entry[..at]), OsStr::from_bytes(value));
     }
-    if let Some((name, args)) = recipe.words.split_first() {
+    if let Some((name, args)) = spec.words.split_first() {
         command.arg0(text(name)).args(args.iter().map(text));
     }
-    if recipe.leads_group {
+    if spec.leads_group {
         command.process_group(0);
     }
-    let (originals, mask) = (recipe.originals.to_vec(), *recipe.mask);
+    let (originals, mask) = (spec.originals.to_vec(), *spec.mask);
     let copy = |end: &Option<OwnedFd>| end.as_ref().map(OwnedFd::try_clone).transpose();
-    let ends = Ends {
-        stdin: copy(&recipe.ends.stdin)?,
-        stdout: copy(&recipe.ends.stdout)?,
-        stderr: copy(&recipe.ends.stderr)?,
+    let ends = ChildStdio {
+        stdin: copy(&spec.ends.stdin)?,
+        stdout: copy(&spec.ends.stdout)?,
+        stderr: copy(&spec.ends.stderr)?,
     };
     let prepare = move || {
         // std has made SIGPIPE the default in any case.
-        if sys::original_of_sigpipe().is_none() {
+        if original_of_sigpipe().is_none() {
             sys::ignore(Signal::PIPE);
         }
         for original in &originals {
             original.restore();
         }
-        sys::close_what_was_closed();
-        sys::put_in_place(&ends);
+        close_what_was_closed();
+        ends.put_in_place();
         sys::release_signals(&mask);
         Ok(())
     };

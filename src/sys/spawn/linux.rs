@@ -14,10 +14,10 @@ use rustix::process::{
     waitpid,
 };
 
-use super::{Recipe, Started};
-use crate::os::sys;
+use super::{SpawnSpec, Started};
 use crate::signal::Signal;
-use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE};
+use crate::sys;
+use crate::sys::startup::close_what_was_closed;
 use execute::{SHELL, execute};
 
 /// Bytes of stack for the child, which calls little and keeps nothing there. The largest thing on it
@@ -28,7 +28,7 @@ const STACK: usize = 32 * 1024;
 /// What the child needs, laid out before it is there. It must not allocate: a lock may be held and
 /// nobody there to release it.
 struct Child<'a> {
-    recipe: &'a Recipe<'a>,
+    spec: &'a SpawnSpec<'a>,
     words: Vec<*const c_char>,
     /// The same behind a shell and the place for a script.
     script: Vec<*const c_char>,
@@ -77,14 +77,14 @@ impl Child<'_> {
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came
 /// closest.
-pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
-    let words = pointers(recipe.words.iter().map(CString::as_c_str));
+pub(crate) fn start(spec: &SpawnSpec<'_>) -> io::Result<Started> {
+    let words = pointers(spec.words.iter().map(CString::as_c_str));
     let script = [SHELL.as_ptr(), ptr::null()].into_iter();
     let script = script.chain(words.iter().skip(1).copied()).collect();
-    let environment = pointers(recipe.environment.iter().copied());
+    let environment = pointers(spec.environment.iter().copied());
     let parent = getpid();
     let child = Child {
-        recipe,
+        spec,
         words,
         script,
         environment,
@@ -93,7 +93,7 @@ pub(in crate::os) fn start(recipe: &Recipe<'_>) -> io::Result<Started> {
         pipe: None,
         go: None,
     };
-    let (pid, told, arrived) = if recipe.leads_group {
+    let (pid, told, arrived) = if spec.leads_group {
         beside(child)?
     } else {
         apart(child)?
@@ -195,24 +195,29 @@ extern "C" fn run(child: *mut c_void) -> c_int {
     prepare(child);
     child.told.given = pending_bits();
     child.tell(&child.told.given.to_ne_bytes());
-    sys::release_signals(child.recipe.mask);
+    sys::release_signals(child.spec.mask);
     child.told.error = execute(child);
     child.tell(&child.told.error.to_ne_bytes());
     // Where memory is not shared after all, as under an emulator, the status must tell.
     let not_found = child.told.error == libc::ENOENT;
-    let status = if not_found { NOT_FOUND } else { NOT_EXECUTABLE };
+    let codes = child.spec.codes;
+    let status = if not_found {
+        codes.not_found
+    } else {
+        codes.not_executable
+    };
     // SAFETY: nothing of the parent's may run here, such as what it does at its exit.
     unsafe { libc::_exit(status.into()) }
 }
 
 /// Signals as our caller left them, and a TERM for the command should we die.
 fn prepare(child: &Child<'_>) {
-    for original in child.recipe.originals {
+    for original in child.spec.originals {
         original.restore();
     }
-    sys::close_what_was_closed();
-    sys::put_in_place(child.recipe.ends);
-    if child.recipe.leads_group {
+    close_what_was_closed();
+    child.spec.ends.put_in_place();
+    if child.spec.leads_group {
         // A new process can always lead a group of its own.
         let _ = setpgid(None, None);
     }
@@ -222,6 +227,6 @@ fn prepare(child: &Child<'_>) {
     // pid that could be compared.
     if getppid().is_some_and(|parent| parent != child.parent) {
         // SAFETY: we died in between, and the signal will not come any more.
-        unsafe { libc::_exit(OWN_FAILURE.into()) };
+        unsafe { libc::_exit(child.spec.codes.abandoned.into()) };
     }
 }
