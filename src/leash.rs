@@ -117,23 +117,26 @@ impl Leash {
         if self.due.is_none_or(|due| now < due) {
             return None;
         }
-        let wait = match self.stage {
-            Stage::Running => self.grace,
-            Stage::Asked if self.refused => self.grace,
-            Stage::Asked => self.grace.max(LEAST_WAIT_AFTER_KILL),
+        let (stage, pull) = match self.stage {
+            Stage::Running => (Stage::Asked, Pull::Ask),
+            Stage::Asked => (Stage::Killed, Pull::Kill),
             Stage::Killed => return Some(Pull::LetGo),
         };
+        self.stage = stage;
+        self.note_sent(now);
+        Some(pull)
+    }
+
+    /// Notes that the signal that was due has been sent by `now`. On a busy machine that takes its
+    /// time, which is not to be taken from what follows.
+    pub(crate) fn note_sent(&mut self, now: Duration) {
+        let wait = match self.stage {
+            Stage::Running => return,
+            Stage::Asked => self.grace,
+            Stage::Killed if self.refused => self.grace,
+            Stage::Killed => self.grace.max(LEAST_WAIT_AFTER_KILL),
+        };
         self.due = now.checked_add(wait);
-        match self.stage {
-            Stage::Running => {
-                self.stage = Stage::Asked;
-                Some(Pull::Ask)
-            }
-            Stage::Asked | Stage::Killed => {
-                self.stage = Stage::Killed;
-                Some(Pull::Kill)
-            }
-        }
     }
 }
 
@@ -207,6 +210,18 @@ mod tests {
         assert_eq!(leash.pull(ms(9000)), Some(Pull::Ask));
         assert_eq!(leash.pull(ms(13_999)), None);
         assert_eq!(leash.pull(ms(14_000)), Some(Pull::Kill));
+    }
+
+    #[test]
+    fn what_is_sent_late_leaves_the_whole_time_that_follows_it() {
+        let mut leash = Leash::new(Some(ms(300)), ms(50));
+        assert_eq!(leash.pull(ms(300)), Some(Pull::Ask));
+        leash.note_sent(ms(900));
+        assert_eq!(leash.pull(ms(949)), None);
+        assert_eq!(leash.pull(ms(950)), Some(Pull::Kill));
+        leash.note_sent(ms(4000));
+        assert_eq!(leash.pull(ms(4999)), None);
+        assert_eq!(leash.pull(ms(5000)), Some(Pull::LetGo));
     }
 
     #[test]

@@ -15,11 +15,11 @@ use outsiders::{Outsider, Outsiders};
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(not(target_os = "linux"))]
-use other::{await_end, find, has_ended, has_lost_parent, outside, watch};
+use other::{find, has_ended, has_lost_parent, outside, watch};
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
-use linux::{await_end, find, has_ended, has_lost_parent, outside, watch};
+use linux::{find, has_ended, has_lost_parent, outside, watch};
 mod outsiders;
 mod signals;
 
@@ -54,6 +54,8 @@ struct Found {
     members: Vec<Process>,
     /// When the newest of all processes was started.
     newest: u64,
+    /// Whether it could be told of each process whether it is a member.
+    is_settled: bool,
 }
 
 /// The members besides the child itself, which is waited for by its parent, us.
@@ -64,6 +66,8 @@ pub(super) struct Family {
     marks: [Vec<u8>; 2],
     members: Vec<Member>,
     is_known: bool,
+    /// Whether it was known of each process, when last looked at, whether it is a member.
+    is_settled: bool,
     /// Whether somebody was found since KILL was sent, if it was.
     is_news: bool,
     /// When the newest process had been started when members were first looked for. Who has left
@@ -83,6 +87,7 @@ impl Family {
             marks,
             members: Vec::new(),
             is_known: true,
+            is_settled: true,
             is_news: false,
             struck: None,
             is_reaped: false,
@@ -94,11 +99,15 @@ impl Family {
     pub(super) fn look(&mut self) -> bool {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
         let found = find(self.scope, &self.marks, &known, self.struck);
-        let Some(Found { members, newest }) = found else {
+        let Some(found) = found else {
             self.is_known = false;
             self.sift();
             return false;
         };
+        let Found {
+            members, newest, ..
+        } = found;
+        self.is_settled = found.is_settled;
         self.struck = self.struck.or(Some(newest));
         let any = !members.is_empty();
         self.is_news |= any;
@@ -131,12 +140,12 @@ impl Family {
 
     /// Whether somebody is left, or may be, to whom KILL was not sent when it was sent to the others.
     pub(super) fn may_have_missed_kill(&self) -> bool {
-        self.is_news || !self.is_known
+        self.is_news || !self.is_known || !self.is_settled
     }
 
     /// Whether nobody that is known of is left besides the child: time for another look.
     pub(super) fn seems_gone(&self) -> bool {
-        self.members.is_empty() && self.is_known
+        self.members.is_empty() && self.is_known && self.is_settled
     }
 
     /// Whether nobody is left besides the child.
@@ -146,13 +155,18 @@ impl Family {
             // Whoever was started by a member in its last moments is found by a second look.
             self.look();
         }
-        self.members.is_empty() && (self.is_known || !self.answers())
+        self.members.is_empty() && self.is_settled && (self.is_known || !self.answers())
     }
 
     /// Whether it takes a question to the group to learn that it is empty: the child must be reaped
     /// first, because as a zombie it would answer.
     pub(super) fn must_be_asked(&self) -> bool {
         !self.is_known && matches!(self.scope, Scope::Group(_))
+    }
+
+    /// Whether nothing tells when the last member ends, so that it has to be looked for again.
+    pub(super) fn must_be_looked_at(&self) -> bool {
+        self.must_be_asked() || !self.is_settled
     }
 
     /// Notes that the child is reaped. Nothing is sent to its pid from here on; that of the group is

@@ -18,7 +18,7 @@ use crate::signal::Signal;
 use crate::status::Ending;
 use crate::sys;
 
-/// How often a group whose members are not known is asked whether there are any.
+/// How often it is looked whether there are members, where nothing tells that the last has ended.
 const ASKING: Duration = Duration::from_millis(20);
 
 impl Machine<'_> {
@@ -80,6 +80,7 @@ impl Machine<'_> {
                     .map(Some);
                 }
             }
+            run.leash.note_sent(self.now());
         }
         if run.leash.is_spent() && run.family.may_have_missed_kill() {
             // A member has gone; those that it had started are not to outlive it.
@@ -93,7 +94,7 @@ impl Machine<'_> {
         let members = run.family.watches().into_iter();
         let members = members.map(|member| PollFd::new(member, PollFlags::IN));
         let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
-        let is_to_ask = ended.is_some() && run.family.must_be_asked();
+        let is_to_ask = ended.is_some() && run.family.must_be_looked_at();
         let left = left.into_iter().chain(is_to_ask.then_some(ASKING)).min();
         self.inbox.wait(left, members.chain(self.flow.watched()))?;
         Ok(None)

@@ -101,12 +101,12 @@ fn background_jobs_of_many_attempts_leave_room_for_the_next() {
 fn says_of_what_is_not_read(options: &str, status: u8) {
     let sandbox = Sandbox::new();
     let (reader, stdout) = pipe();
-    let options = format!("{FAST} --deadline 400ms --log log {options}");
+    let options = format!("{FAST} --deadline 3s --log log {options}");
     let call = sandbox.retry_sh(&options, &format!("seq 20000; exit {status}"));
     let done = call.stdout(stdout).run();
     drop(reader);
     done.exits(124).says(&[&format!(
-        "sh: attempt 1/5 failed: exit {status} after …; giving up after …: undelivered: not all of its output was read by the deadline of 400ms"
+        "sh: attempt 1/5 failed: exit {status} after …; giving up after …: undelivered: not all of its output was read by the deadline of 3.00s"
     )]);
     let log = sandbox.text("log");
     for words in [

@@ -348,14 +348,14 @@ fn curls() -> Vec<Case> {
         .answers(&[BUSY])
         .delays(&[ONE, ONE]),
         Case::new(
-            "retry -a 10 --deadline 2s --jitter none -- curl -fsS \"$URL\"",
+            "retry -a 10 --deadline 14s --jitter none -- curl -fsS \"$URL\"",
             "",
-            2,
+            4,
             22,
         )
         .answers(&[BUSY])
-        .delays(&[ONE])
-        .seconds(1, 30),
+        .delays(&[ONE, TWO, (4000, 4000)])
+        .seconds(7, 60),
     ]
 }
 
@@ -384,7 +384,7 @@ fn loops_and_timeouts() -> Vec<Case> {
         .stdout("asked\n")
         .seconds(2, 30),
         Case::new("retry -a 2 --timeout 1s -- cmd", "exec sleep 60", 2, 124).seconds(2, 30),
-        Case::new("retry -a inf --deadline 2s -- cmd", "exit 4", 3, 4).seconds(0, 30),
+        Case::new("retry -a inf --deadline 10s -- cmd", "exit 4", 5, 4).seconds(0, 60),
     ];
     // Elsewhere timeout(1) may be missing. What it leaves behind would be waited for.
     if cfg!(target_os = "linux") {

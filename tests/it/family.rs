@@ -156,6 +156,19 @@ fn what_they_start_at_the_last_moment_is_ended_too() {
 }
 
 #[test]
+fn what_executes_one_program_after_the_other_is_ended_too() {
+    let sandbox = Sandbox::new();
+    // In the middle of an exec a process has no environment that could be read.
+    let chain = "my $n = shift; $n ? exec($^X, $0, $n - 1) : exec('sleep', 74)";
+    fs::write(sandbox.path("chain"), chain).expect("a script");
+    let script = alone("trap 'setsid perl chain 100 & exit 1' TERM; while :; do sleep 0.01; done");
+    let options = "-a 60 --base 0 --timeout 50ms -k 30ms";
+    let done = around_bash(&sandbox, options, &script).run();
+    done.exits(124).stdout_is("");
+    assert_eq!(done.failures(), 60, "{done:?}");
+}
+
+#[test]
 fn what_keeps_forking_into_groups_of_its_own_is_ended_too() {
     let script = "$SIG{TERM} = 'IGNORE'; $SIG{CHLD} = 'IGNORE';
         for (1 .. 150) { if (fork == 0) { setpgrp; exec 'sleep', 40 } select undef, undef, undef, 0.004 } sleep 40";

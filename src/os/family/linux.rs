@@ -1,10 +1,10 @@
 //! Members found in /proc and watched by pidfd.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpgrp, getpid, pidfd_open};
 
@@ -17,6 +17,10 @@ struct Stat {
     parent: i32,
     group: i32,
     has_ended: bool,
+    /// Whether it has left one program and is not in the next.
+    is_executing: bool,
+    /// How long its environment is; 0 where we may not look at it.
+    environment: usize,
 }
 
 /// The members that are alive and not in `known`; nothing if that cannot be known. With `struck`,
@@ -31,6 +35,12 @@ pub(super) fn find(
     let all = processes()?;
     let (Scope::Group(child) | Scope::Descendants(child)) = scope;
     let below = below(child, known, &all);
+    let is_settled = Cell::new(true);
+    let bears = |pid| {
+        let bears = bears(pid, marks);
+        is_settled.set(is_settled.get() && bears.is_some());
+        bears == Some(true)
+    };
     // What was run before the attempt has the same marks, and may have left a daemon.
     let since = match scope {
         Scope::Group(_) => None,
@@ -41,15 +51,15 @@ pub(super) fn find(
         Scope::Descendants(_) => {
             stat.group == raw(getpgrp())
                 && since.is_none_or(|since| stat.process.started >= since)
-                && bears(stat.process.pid, marks)
+                && bears(stat.process.pid)
         }
     };
     // Whose parent has ended as soon as the limit was reached is no daemon of one that left before.
     let is_abandoned = |stat: &Stat| {
         let is_new = |struck| stat.process.started >= struck;
         struck.is_some_and(is_new)
-            && bears(stat.process.pid, marks)
-            && !Pid::from_raw(stat.parent).is_some_and(|parent| bears(parent, marks))
+            && bears(stat.process.pid)
+            && !Pid::from_raw(stat.parent).is_some_and(&bears)
     };
     let is_member = |stat: &&Stat| {
         let process = stat.process;
@@ -63,6 +73,7 @@ pub(super) fn find(
     Some(Found {
         members: members.collect(),
         newest: newest.unwrap_or_default(),
+        is_settled: is_settled.get(),
     })
 }
 
@@ -134,28 +145,25 @@ pub(super) fn has_lost_parent(process: Process, parent: Process) -> bool {
     now.is_some_and(|now| now.process == process && now.parent != raw(parent.pid))
 }
 
-/// Waits a moment for a process to end.
-pub(super) fn await_end(process: Process) {
-    const MOMENT: Timespec = Timespec {
-        tv_sec: 0,
-        tv_nsec: 200_000_000,
-    };
-    if let Ok(watch) = watch(process) {
-        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&MOMENT));
-    }
-}
-
 fn raw(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
 
-/// Whether a process was started with all these entries in its environment.
-fn bears(pid: Pid, marks: &[Vec<u8>]) -> bool {
-    let environment = fs::read(format!("/proc/{}/environ", raw(pid)));
-    let environment = environment.unwrap_or_default();
+/// Whether a process was started with all these entries in its environment; nothing if an exec has
+/// come between, which leaves what is read empty, or cut off.
+fn bears(pid: Pid, marks: &[Vec<u8>]) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{}/environ", raw(pid))).unwrap_or_default();
     let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
-    marks.iter().all(|mark| entries.contains(&mark.as_slice()))
+    if marks.iter().all(|mark| entries.contains(&mark.as_slice())) {
+        return Some(true);
+    }
+    let is_whole = |now: Stat| !now.is_executing && now.environment == environment.len();
+    let is_other = stat(pid).ok()?.is_none_or(is_whole);
+    is_other.then_some(false)
 }
+
+/// The flag of a thread of the kernel's own, `PF_KTHREAD`.
+const KERNEL_THREAD: u32 = 0x20_0000;
 
 /// All processes that are alive; nothing where that cannot be known: /proc is missing or belongs to
 /// another pid namespace, or there is no descriptor left to read it.
@@ -207,11 +215,15 @@ fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
         started: field(22)?.parse().ok()?,
     };
     let (parent, group) = (field(4)?.parse().ok()?, field(5)?.parse().ok()?);
+    let place = |number| field(number).map_or(Some(0_usize), |place| place.parse().ok());
+    let is_program = field(9)?.parse::<u32>().ok()? & KERNEL_THREAD == 0;
     Some(Stat {
         process,
         parent,
         group,
         has_ended,
+        is_executing: is_program && field(26) == Some("0"),
+        environment: place(51)?.saturating_sub(place(50)?),
     })
 }
 
@@ -260,6 +272,40 @@ mod tests {
                 .has_ended
         };
         assert!(has_ended(1) && !has_ended(3));
+    }
+
+    #[test]
+    fn a_program_in_the_middle_of_an_exec_has_an_environment_to_come() {
+        let pid = Pid::from_raw(9).expect("a pid");
+        for (flags, code, environment, is_executing, length) in [
+            (
+                "4194304",
+                "94560921686016",
+                "140728292677954 140728292679658",
+                false,
+                1704,
+            ),
+            // As `env -i` leaves it.
+            (
+                "4194304",
+                "94560921686016",
+                "140728292677954 140728292677954",
+                false,
+                0,
+            ),
+            ("4194304", "0", "0 0", true, 0),
+            ("4194304", "0", "140728292677954 140728292677954", true, 0),
+            // A thread of the kernel's.
+            ("69238880", "0", "0 0", false, 0),
+        ] {
+            let between = "0 ".repeat(23);
+            let line = format!(
+                "9 (x) S 7 8 8 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0 0 {code} {between}{environment} 0"
+            );
+            let stat = parse(pid, line.as_bytes()).expect("a process");
+            let told = (stat.is_executing, stat.environment);
+            assert_eq!(told, (is_executing, length), "{line}");
+        }
     }
 
     #[test]

@@ -26,5 +26,3 @@ pub(super) fn outside(_: Pid) -> Vec<Outsider> {
 pub(super) fn has_lost_parent(_: Process, _: Process) -> bool {
     false
 }
-
-pub(super) fn await_end(_: Process) {}

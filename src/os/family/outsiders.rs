@@ -3,10 +3,11 @@
 //! The group is told by one call. They are not in it, and those who have put them there, such as
 //! timeout(1), pass a signal on by themselves; but nobody does once their parents are gone.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Pid;
 
 use super::signals::send;
-use super::{Process, await_end, has_lost_parent, outside};
+use super::{Process, has_lost_parent, outside, watch};
 use crate::signal::Signal;
 
 /// A process outside the group, and its parent when a signal came.
@@ -43,5 +44,16 @@ impl Outsiders {
                 let _ = send(one.process.pid, Signal::CONT);
             }
         }
+    }
+}
+
+/// Waits a moment for a process to end.
+fn await_end(process: Process) {
+    const MOMENT: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 200_000_000,
+    };
+    if let Ok(watch) = watch(process) {
+        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&MOMENT));
     }
 }
