@@ -54,8 +54,18 @@ struct Found {
     members: Vec<Process>,
     /// When the newest of all processes was started.
     newest: u64,
-    /// Whether it could be told of each process whether it is a member.
-    is_settled: bool,
+    knowledge: Knowledge,
+}
+
+/// What is known of who is a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Knowledge {
+    /// Nothing: the system does not list processes.
+    None,
+    /// There is a process of which it cannot be told yet.
+    Partial,
+    /// Everything.
+    Whole,
 }
 
 /// The members besides the child itself, which is waited for by its parent, us.
@@ -65,9 +75,7 @@ pub(super) struct Family {
     /// changed: it tells a descendant whose parents are gone.
     marks: [Vec<u8>; 2],
     members: Vec<Member>,
-    is_known: bool,
-    /// Whether it was known of each process, when last looked at, whether it is a member.
-    is_settled: bool,
+    knowledge: Knowledge,
     /// Whether somebody was found since KILL was sent, if it was.
     is_news: bool,
     /// When the newest process had been started when members were first looked for. Who has left
@@ -86,8 +94,7 @@ impl Family {
             scope,
             marks,
             members: Vec::new(),
-            is_known: true,
-            is_settled: true,
+            knowledge: Knowledge::Whole,
             is_news: false,
             struck: None,
             is_reaped: false,
@@ -100,14 +107,14 @@ impl Family {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
         let found = find(self.scope, &self.marks, &known, self.struck);
         let Some(found) = found else {
-            self.is_known = false;
+            self.knowledge = Knowledge::None;
             self.sift();
             return false;
         };
         let Found {
             members, newest, ..
         } = found;
-        self.is_settled = found.is_settled;
+        self.knowledge = found.knowledge;
         self.struck = self.struck.or(Some(newest));
         let any = !members.is_empty();
         self.is_news |= any;
@@ -140,12 +147,12 @@ impl Family {
 
     /// Whether somebody is left, or may be, to whom KILL was not sent when it was sent to the others.
     pub(super) fn may_have_missed_kill(&self) -> bool {
-        self.is_news || !self.is_known || !self.is_settled
+        self.is_news || self.knowledge != Knowledge::Whole
     }
 
     /// Whether nobody that is known of is left besides the child: time for another look.
     pub(super) fn seems_gone(&self) -> bool {
-        self.members.is_empty() && self.is_known && self.is_settled
+        self.members.is_empty() && self.knowledge == Knowledge::Whole
     }
 
     /// Whether nobody is left besides the child.
@@ -155,18 +162,23 @@ impl Family {
             // Whoever was started by a member in its last moments is found by a second look.
             self.look();
         }
-        self.members.is_empty() && self.is_settled && (self.is_known || !self.answers())
+        self.members.is_empty()
+            && match self.knowledge {
+                Knowledge::None => !self.answers(),
+                Knowledge::Partial => false,
+                Knowledge::Whole => true,
+            }
     }
 
     /// Whether it takes a question to the group to learn that it is empty: the child must be reaped
     /// first, because as a zombie it would answer.
     pub(super) fn must_be_asked(&self) -> bool {
-        !self.is_known && matches!(self.scope, Scope::Group(_))
+        self.knowledge == Knowledge::None && matches!(self.scope, Scope::Group(_))
     }
 
     /// Whether nothing tells when the last member ends, so that it has to be looked for again.
     pub(super) fn must_be_looked_at(&self) -> bool {
-        self.must_be_asked() || !self.is_settled
+        self.must_be_asked() || self.knowledge == Knowledge::Partial
     }
 
     /// Notes that the child is reaped. Nothing is sent to its pid from here on; that of the group is

@@ -190,8 +190,6 @@ fn a_signal_reaches_once_what_the_command_has_left_without_a_parent() {
     for script in [
         "set -m; perl count & wait",
         "setsid -w perl count; :",
-        // It passes on by itself what reaches it.
-        "timeout 60 perl count; :",
         "retry -a 1 -- perl count; :",
         // The shell between ends when it likes, and not before the command.
         "(setsid -w perl count; :); :",
@@ -203,6 +201,21 @@ fn a_signal_reaches_once_what_the_command_has_left_without_a_parent() {
         let done = running.wait();
         done.dies_of(SIGTERM).stdout_is("ready\nterms=1\n");
     }
+}
+
+#[test]
+fn a_signal_reaches_timeout_which_passes_it_on() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("count"), COUNTER).expect("a script");
+    let mut running = around_bash(&sandbox, "-a 3", "timeout 60 perl count; :").spawn();
+    running.await_stdout("ready").signal(SIGTERM);
+    let done = running.wait();
+    // To its child and to its group, which may make one of two.
+    done.dies_of(SIGTERM);
+    assert!(
+        ["ready\nterms=1\n", "ready\nterms=2\n"].contains(&&*done.stdout),
+        "{done:?}"
+    );
 }
 
 #[test]

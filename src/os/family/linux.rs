@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, getpgrp, getpid, pidfd_open};
 
-use super::{Found, Outsider, Process, Scope};
+use super::{Found, Knowledge, Outsider, Process, Scope};
 
 /// What /proc/PID/stat says of a process that is alive.
 #[derive(Clone, Copy)]
@@ -35,11 +35,12 @@ pub(super) fn find(
     let all = processes()?;
     let (Scope::Group(child) | Scope::Descendants(child)) = scope;
     let below = below(child, known, &all);
-    let is_settled = Cell::new(true);
+    let knowledge = Cell::new(Knowledge::Whole);
     let bears = |pid| {
-        let bears = bears(pid, marks);
-        is_settled.set(is_settled.get() && bears.is_some());
-        bears == Some(true)
+        bears(pid, marks).unwrap_or_else(|| {
+            knowledge.set(Knowledge::Partial);
+            false
+        })
     };
     // What was run before the attempt has the same marks, and may have left a daemon.
     let since = match scope {
@@ -73,7 +74,7 @@ pub(super) fn find(
     Some(Found {
         members: members.collect(),
         newest: newest.unwrap_or_default(),
-        is_settled: is_settled.get(),
+        knowledge: knowledge.get(),
     })
 }
 
