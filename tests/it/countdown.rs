@@ -1,6 +1,6 @@
 //! The countdown under the last line of a terminal.
 
-use crate::terminal::{INTERRUPT, SUSPEND, Terminal};
+use crate::support::terminal::{INTERRUPT, SUSPEND, Terminal};
 
 /// What stands there, and what takes it away.
 const SHOWN: &str = "retry: next attempt in ";

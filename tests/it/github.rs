@@ -96,3 +96,11 @@ fn what_a_hook_or_a_background_job_leaves_unfinished_hides_no_command_either() {
         );
     }
 }
+
+#[test]
+fn a_group_in_a_job_begins_a_line_without_an_empty_one_before_it() {
+    let call =
+        "retry --log-format github --retry-if . -a 1 -- sh -c 'printf unfinished >&2; exit 1'";
+    let done = Sandbox::new().bash(call).run();
+    assert!(done.stderr.contains("unfinished\n::endgroup::"), "{done:?}");
+}

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use snapbox::{assert_data_eq, file};
 
-use crate::support::{Sandbox, let_pass};
+use crate::support::{Sandbox, let_pass, open_to_write};
 
 fn help(option: &str) -> String {
     let done = Sandbox::new().retry(option).run();
@@ -239,4 +239,31 @@ fn a_reader_that_leaves_a_pipe_that_does_not_block_ends_it_as_any_reader_does() 
     let_pass("0.1");
     drop(reader);
     running.wait().dies_of(libc::SIGPIPE);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_on_a_full_stdout_is_an_error_and_no_panic() {
+    let sandbox = Sandbox::new();
+    for option in ["-h", "--help", "--version"] {
+        let done = sandbox
+            .retry(option)
+            .stdout(open_to_write("/dev/full"))
+            .run();
+        done.exits(125);
+        assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    }
+}
+
+#[test]
+fn help_and_version_go_to_stdout_and_exit_0() {
+    let sandbox = Sandbox::new();
+    for option in ["-h", "--help", "-V", "--version"] {
+        let done = sandbox.retry(option).run();
+        done.exits(0);
+        assert!(
+            done.stdout.ends_with('\n') && done.stderr.is_empty(),
+            "{done:?}"
+        );
+    }
 }

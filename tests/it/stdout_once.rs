@@ -5,9 +5,9 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use crate::input::{check, pipe};
-use crate::support::{AT_ONCE, Done, Sandbox, end, open_to_write};
 use libc::{SIGPIPE, SIGTERM};
+
+use crate::support::{AT_ONCE, Done, Sandbox, check, end, open_to_write, pipe};
 
 const ONCE: &str = "--base 10ms --cap 10ms --jitter none --stdout once";
 
@@ -378,32 +378,6 @@ fn a_filter_in_a_pipeline_delivers_what_its_successful_attempt_has_made_of_all()
         "seq 300000 | retry $FAST -a 3 --stdin replay --stdout once -- sh -c 'if [ $RETRY_ATTEMPT = 1 ]; then head -n 1000; exit 1; fi; sed s/^/x/; [ $RETRY_ATTEMPT = 3 ]' 2>/dev/null | cmp - <(seq 300000 | sed s/^/x/) && echo SAME ${PIPESTATUS[*]}",
         "SAME 0 0 0\n",
     );
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn much_output_takes_little_memory() {
-    const LENGTH: usize = 64 * 1024 * 1024;
-    let (mut reader, stdout) = pipe();
-    let script = format!("seq 100000000 110000000 | head -c {LENGTH}");
-    let running = Sandbox::new()
-        .retry_sh(ONCE, &script)
-        .stdout(stdout)
-        .spawn();
-    // All but what fits in a pipe, so that there still is a process to look at.
-    let mut text = vec![0; LENGTH - 100_000];
-    reader.read_exact(&mut text).expect("numbers");
-    let proc = format!("/proc/{}/status", running.pid().as_raw_nonzero());
-    let status = std::fs::read_to_string(proc).expect("a process");
-    reader.read_to_end(&mut text).expect("the rest");
-    running.wait().exits(0);
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse::<u32>().ok());
-    assert!(peak.expect("a size") < 8192, "{status}");
-    let is_right = |(line, number): (&[u8], u32)| line == number.to_string().as_bytes();
-    let lines = text.split(|byte| *byte == b'\n');
-    let whole = LENGTH / 10;
-    assert!(text.len() == LENGTH && lines.take(whole).zip(100_000_000..).all(is_right));
 }
 
 #[test]

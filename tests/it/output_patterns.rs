@@ -1,13 +1,8 @@
-//! Output that an option looks at: what it decides.
+//! `--retry-if`, `--stop-if`, `--success-if`, `--fail-if`: what the output decides.
 
 use libc::{SIGKILL, SIGTERM};
 
-use crate::input::check;
-use crate::support::{Call, Done, FAST, Sandbox};
-#[cfg(target_os = "linux")]
-use crate::terminal::Terminal;
-#[cfg(target_os = "linux")]
-use std::{io::Read as _, os::fd::OwnedFd};
+use crate::support::{Call, Done, FAST, Sandbox, check};
 
 /// `retry` with these options, each with its value, around a script that counts its runs.
 fn counted(sandbox: &Sandbox, options: &[&str], script: &str) -> Call {
@@ -215,86 +210,6 @@ fn colours_are_no_part_of_what_is_matched_and_are_passed_on() {
     decides(&["--stop-if", "^error: 404$"], script, 1, 1).stdout_is("er\x1b[31mror\x1b[0m: 404");
 }
 
-/// Whether a process waits, with no child to wait for.
-#[cfg(target_os = "linux")]
-fn waits_alone(pid: rustix::process::Pid) -> bool {
-    let proc = format!("/proc/{}", pid.as_raw_nonzero());
-    let read = |name: &str| std::fs::read_to_string(format!("{proc}/{name}")).unwrap_or_default();
-    let children = read(&format!("task/{}/children", pid.as_raw_nonzero()));
-    children.is_empty() && read("stat").contains(") S ")
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_signal_that_ends_nothing_does_not_end_the_wait_for_a_slow_reader_either() {
-    // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
-    let shown = (0..5).any(|_| {
-        let sandbox = Sandbox::new();
-        let (reader, writer) = rustix::pipe::pipe().expect("a pipe");
-        let mut reader = std::fs::File::from(reader);
-        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a pipe");
-        while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
-        rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a pipe");
-        let call = sandbox.retry_sh("-a 1", "echo ready; exit 3");
-        let mut running = call.stderr(writer).spawn();
-        running.await_stdout("ready");
-        while !waits_alone(running.pid()) {}
-        for signal in [libc::SIGCHLD, libc::SIGCONT, libc::SIGUSR1, libc::SIGUSR2] {
-            running.signal(signal);
-        }
-        crate::support::let_pass("0.1");
-        let mut read = String::new();
-        std::io::Read::read_to_string(&mut reader, &mut read).expect("text");
-        running.wait().exits(3);
-        read.contains("attempt 1/1 failed: exit 3")
-    });
-    assert!(shown, "the line was lost each time");
-}
-
-/// A script that writes to stdout and stderr in turn, and what it writes, in order.
-const IN_TURN: &str = "for i in 1 2 3; do echo o$i; printf . >&2; echo e$i >&2; done";
-const ORDER: &str = "o1\n.e1\no2\n.e2\no3\n.e3\n";
-
-#[test]
-fn a_log_keeps_the_order_in_which_both_streams_were_written() {
-    for options in [
-        "--fail-if zzz",
-        "--idle-timeout 30s",
-        "--retry-after output",
-        "--fail-if zzz --retry-after @head",
-    ] {
-        let retry = format!("retry -q -a 1 {options} -- sh -c '{IN_TURN}'");
-        for call in [
-            format!("{retry} 2>&1"),
-            format!("{retry} 2>&1 | cat"),
-            format!("{retry} >>f 2>&1; cat f"),
-            format!("{retry} >>f 2>>f; cat f"),
-            format!("{retry} >f 2>&1; cat f"),
-        ] {
-            check(&call, ORDER);
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_socket_and_a_terminal_keep_the_order_too() {
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair().expect("two sockets");
-    let stderr = theirs.try_clone().expect("a descriptor");
-    let sandbox = Sandbox::new();
-    let call = sandbox.retry_sh("-q -a 1 --fail-if zzz", IN_TURN);
-    call.stdout(OwnedFd::from(theirs))
-        .stderr(OwnedFd::from(stderr))
-        .run()
-        .exits(0);
-    let mut text = String::new();
-    (&ours).read_to_string(&mut text).expect("text");
-    assert_eq!(text, ORDER);
-    let mut terminal = Terminal::new();
-    terminal.enter(&format!("retry -q -a 1 --fail-if zzz -- sh -c '{IN_TURN}'"));
-    assert!(terminal.printed().contains(ORDER));
-}
-
 #[test]
 fn what_matches_in_either_stream_of_a_log_is_found() {
     for stream in ["", " >&2"] {
@@ -303,61 +218,4 @@ fn what_matches_in_either_stream_of_a_log_is_found() {
         );
         check(&script, "7\n1\n");
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn streams_that_a_rule_tells_apart_or_that_lead_elsewhere_have_a_pipe_each() {
-    let same = "[ $(readlink /proc/$$/fd/1) = $(readlink /proc/$$/fd/2) ] && echo one || echo two";
-    let script = format!("sh -c '{same}'");
-    let retry = "retry -q -a 1";
-    for (options, streams, pipes) in [
-        ("--fail-if zzz", "2>&1 | cat", "one"),
-        ("--fail-if stdout:zzz --stop-if y", "2>&1 | cat", "two"),
-        ("--fail-if zzz --stop-if stderr:y", "2>&1 | cat", "two"),
-        ("--fail-if zzz --retry-after stderr", "2>&1 | cat", "two"),
-        ("--fail-if zzz --stdout once", "2>&1 | cat", "two"),
-        ("--fail-if zzz", "2>e | cat", "two"),
-        ("--fail-if zzz", ">>f 2>>e; cat f", "two"),
-    ] {
-        let call = format!("{retry} {options} -- {script} {streams}");
-        check(&call, &format!("{pipes}\n"));
-    }
-}
-
-#[test]
-fn our_own_lines_begin_a_line_where_the_output_passes_through_us() {
-    let said = "sh: attempt 1/1 failed: exit 1 after";
-    for options in ["--retry-if .", "--stdout once", "--idle-timeout 30s"] {
-        // Unfinished, finished, and nothing at all.
-        for (script, written) in [
-            ("printf unfinished", "unfinished\n"),
-            ("echo finished", "finished\n"),
-            (":", ""),
-            (
-                "printf err >&2; sleep 0.1; printf unfinished",
-                "errunfinished\n",
-            ),
-        ] {
-            let sandbox = Sandbox::new();
-            let call = format!("retry {options} -a 1 -- sh -c '{script}; exit 1' 2>&1");
-            let done = sandbox.bash(&call).run();
-            let (before, ours) = done.stdout.split_once("retry[").expect("a line of ours");
-            assert_eq!(before, written, "{options}: {done:?}");
-            assert!(ours.contains(said), "{options}: {done:?}");
-        }
-    }
-    let call = "retry --log-format json --retry-if . -a 1 -- sh -c 'printf unfinished >&2; exit 1'";
-    let done = Sandbox::new().bash(call).run();
-    let unfinished = |line: &&str| line.contains("unfinished");
-    let lines = done.stderr.lines().filter(unfinished);
-    assert_eq!(lines.collect::<Vec<_>>(), ["unfinished"], "{done:?}");
-}
-
-#[test]
-fn a_group_in_a_job_begins_a_line_without_an_empty_one_before_it() {
-    let call =
-        "retry --log-format github --retry-if . -a 1 -- sh -c 'printf unfinished >&2; exit 1'";
-    let done = Sandbox::new().bash(call).run();
-    assert!(done.stderr.contains("unfinished\n::endgroup::"), "{done:?}");
 }

@@ -1,4 +1,4 @@
-//! Waits that a server asks for, in heads as they are printed.
+//! `--retry-after`: waits that a server asks for, in heads as they are printed.
 
 use std::thread;
 use std::time::Duration;

@@ -1,26 +1,9 @@
-//! What the attempts read when nothing is kept of it: the very stdin that we have, or nothing.
+//! `--stdin auto`: a file is rewound for each attempt, and what was read from a pipe is missed.
 
-use std::fs::File;
 use std::io::{Read as _, Write as _};
 
-use rustix::pipe::{PipeFlags, pipe_with};
-
 use crate::schema;
-use crate::support::{Done, FAST, Sandbox};
-
-/// What a script prints; it ends well itself.
-#[track_caller]
-pub(crate) fn check(script: &str, stdout: &str) -> Done {
-    let done = Sandbox::new().bash(script).run();
-    done.exits(0).stdout_is(stdout);
-    done
-}
-
-/// A pipe that nobody else has: the way to read from it, and the way to write to it.
-pub(crate) fn pipe() -> (File, File) {
-    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
-    (File::from(reader), File::from(writer))
-}
+use crate::support::{FAST, Sandbox, check, pipe};
 
 #[test]
 fn a_file_is_read_by_every_attempt_from_where_it_stood() {
@@ -72,14 +55,6 @@ fn a_file_is_rewound_although_it_is_also_written_elsewhere_or_at_its_end() {
 fn a_large_file_is_read_again_and_not_kept() {
     let script = "head -c 5000000 /dev/urandom >b; TMPDIR=/no/such retry $FAST -a 3 --stdin replay -- sh -c 'cat >c; failn 2 1 >/dev/null' <b; cmp b c && echo SAME";
     check(script, "SAME\n");
-}
-
-#[test]
-fn null_is_nothing_to_read_and_leaves_the_input_alone() {
-    check(
-        "printf '1\\n2\\n' | { retry --stdin null -- sh -c 'cat; echo END'; cat; }",
-        "END\n1\n2\n",
-    );
 }
 
 /// How often the loss of the input is told by a run with these options around this script, with

@@ -1,4 +1,4 @@
-//! The real curl and wget at a server that asks for a wait.
+//! `--retry-after` with the real curl and wget, at a server that asks for a wait.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -51,10 +51,13 @@ fn answer(mut connection: &TcpStream, answer: &str) {
 }
 
 const BUSY: &str = "HTTP/1.1 429 Too Many Requests\nRetry-After: 1\n\nRetry-After: 99\n";
+
 /// With a body that looks like a head.
 const BUSY_WITH_HEAD: &str =
     "HTTP/1.1 429 Too Many Requests\nRetry-After: 1\n\nnot so:\n\nHTTP/1.1 429\nRetry-After: 98\n";
+
 const MOVED: &str = "HTTP/1.1 302 Found\nLocation: /other\nRetry-After: 60\n\n";
+
 const OK: &str = "HTTP/1.1 200 OK\n\nthe body\n";
 
 /// The client, with these options of ours, comes back after no less than what it was told, and

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use libc::SIGTERM;
 
+use crate::support::terminal::Terminal;
 use crate::support::{AT_ONCE, Call, FAST, Sandbox, end};
-use crate::terminal::Terminal;
 
 /// Ways in which a command puts what it starts into a group or a session of its own.
 const APART: [&str; 6] = [

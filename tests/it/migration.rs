@@ -1,10 +1,11 @@
 //! What the man page gives for the lines of other tools: each is run as it stands there.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
+use std::thread;
 use std::time::Duration;
-use std::{fs, thread};
 
 use serde_json::Value;
 
@@ -94,11 +95,15 @@ impl Case {
 }
 
 const ONE: (u64, u64) = (1000, 1000);
+
 const TWO: (u64, u64) = (2000, 2000);
 
 const OK: Answer = Some(("200 OK", "the body\n"));
+
 const BUSY: Answer = Some(("503 Service Unavailable", "later\n"));
+
 const GONE: Answer = Some(("404 Not Found", "no\n"));
+
 const IN_TWO_SECONDS: Answer = Some(("429 Too Many Requests\r\nRetry-After: 2", "later\n"));
 
 fn debians() -> Vec<Case> {

@@ -1,11 +1,7 @@
-//! What the command has written gets where it belongs, whole and in order, or it is no success.
+//! Output that does not get where it belongs is no success.
 
-use std::io::Read as _;
-
-use crate::input::pipe;
 use crate::schema;
-use crate::support::{AT_ONCE, FAST, Sandbox};
-use crate::terminal::open_terminal;
+use crate::support::{FAST, Sandbox, pipe};
 
 /// Runs a script, and compares what it prints, a line each.
 #[track_caller]
@@ -46,53 +42,6 @@ fn no_rule_makes_a_success_of_output_that_nobody_read() {
         );
         prints(&script, &["141", "1"]);
     }
-}
-
-#[test]
-fn input_that_cannot_be_kept_is_not_given_twice() {
-    let script = "seq 1000000 >all; (ulimit -f 1024; (cat all; sleep 1) |
-        retry -q -a 1 --kill-after 300ms --stdin replay -- sh -c 'trap \"\" TERM; cat | wc -c >&2'; echo $?) 2>&1 >status | tail -n1
-        cat status";
-    let done = Sandbox::new().bash(script).run();
-    let read: u64 = done
-        .stdout
-        .lines()
-        .next()
-        .map_or(0, |line| line.trim().parse().unwrap_or(0));
-    assert!(read <= 6_888_896, "{done:?}");
-    assert!(done.stdout.ends_with("125\n"), "{done:?}");
-}
-
-#[test]
-fn what_an_attempt_has_left_goes_before_what_the_next_one_writes() {
-    let script = "retry $FAST -a 3 --timeout 400ms --fail-if zzz -- sh -c 'yes $RETRY_ATTEMPT | head -c 100000; exec sleep 9' 2>/dev/null | (sleep 0.9; uniq -c)";
-    let done = Sandbox::new().bash(script).run();
-    let order: Vec<&str> = done.stdout.split_whitespace().skip(1).step_by(2).collect();
-    assert_eq!(order, ["1", "2", "3"], "{done:?}");
-}
-
-#[test]
-fn the_other_end_of_a_terminal_gets_it_too() {
-    let (keys, line) = open_terminal();
-    let call = Sandbox::new()
-        .retry("-a 1 --fail-if zzz -- echo hello")
-        .stdout(keys.try_clone().expect("a descriptor"));
-    call.run().exits(0);
-    let mut typed = [0; 6];
-    std::fs::File::from(line)
-        .read_exact(&mut typed)
-        .expect("what was written");
-    assert_eq!(&typed, b"hello\n");
-}
-
-#[test]
-fn background_jobs_of_many_attempts_leave_room_for_the_next() {
-    let script = "ulimit -n 64; retry -q --base 0 -a 60 --retry-if . -- sh -c 'echo x; sleep 30 & echo $! >>jobs; exit 1' | wc -l
-        echo ${PIPESTATUS[0]}; kill $(cat jobs)";
-    let done = Sandbox::new().bash(script).run();
-    done.took_less_than(AT_ONCE * 4);
-    let lines: Vec<&str> = done.stdout.lines().map(str::trim).collect();
-    assert_eq!(lines, ["60", "1"], "{done:?}");
 }
 
 /// What `retry` says and logs of a command that has ended at once, but whose output nobody reads

@@ -1,0 +1,71 @@
+//! Delays in real time.
+
+use std::time::Duration;
+
+use libc::{SIGCONT, SIGSTOP};
+
+use crate::support::{AT_ONCE, Sandbox, let_pass};
+
+#[test]
+fn a_delay_is_never_cut_short() {
+    let done = Sandbox::new()
+        .retry_sh("--base 200ms --jitter none -a 2", "exit 1")
+        .run();
+    done.exits(1)
+        .took_at_least(Duration::from_millis(200))
+        .took_less_than(AT_ONCE);
+}
+
+#[test]
+fn there_is_no_delay_after_the_last_attempt() {
+    let done = Sandbox::new()
+        .retry("--base 1s --factor 60 --cap 2m --jitter none --attempts 2 -- false")
+        .run();
+    done.exits(1)
+        .took_at_least(Duration::from_secs(1))
+        .took_less_than(AT_ONCE);
+}
+
+#[test]
+fn a_time_out_is_followed_by_the_same_delay_as_a_failure() {
+    let done = Sandbox::new()
+        .retry("--base 1s --cap 1s --jitter none --timeout 200ms --attempts 2 -- sleep 30")
+        .run();
+    done.exits(124)
+        .took_at_least(Duration::from_millis(1400))
+        .took_less_than(AT_ONCE);
+}
+
+/// The announced delays of a run.
+fn delays(options: &str) -> Vec<String> {
+    let done = Sandbox::new().retry_sh(options, "exit 1").run();
+    let said = done.said();
+    said.iter()
+        .filter_map(|line| Some(line.split_once("next in ")?.1.to_owned()))
+        .collect()
+}
+
+#[test]
+fn two_runs_draw_different_delays_and_a_seed_makes_them_the_same() {
+    let options = "--base 60ms --cap 60ms -a 9";
+    let (one, other) = (delays(options), delays(options));
+    assert_eq!((one.len(), other.len()), (8, 8));
+    assert_ne!(one, other);
+    let seeded = format!("{options} --seed 7");
+    assert_eq!(delays(&seeded), delays(&seeded));
+    assert_ne!(delays(&seeded), delays(&format!("{options} --seed 8")));
+}
+
+#[test]
+fn time_spent_stopped_counts_towards_a_delay() {
+    let mut running = Sandbox::new()
+        .retry_sh("-a 2 --base 4s --jitter none", "exit 1")
+        .spawn();
+    running.await_stderr("next in 4.00s").signal(SIGSTOP);
+    let_pass("4.5");
+    let before = std::time::Instant::now();
+    running.signal(SIGCONT);
+    let done = running.wait();
+    done.exits(1);
+    assert!(done.ended - before < Duration::from_secs(3), "{done:?}");
+}
