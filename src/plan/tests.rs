@@ -1,8 +1,9 @@
 use std::ffi::OsString;
+use std::path::Path;
 
 use proptest::prelude::*;
-use snapbox::prelude::*;
-use snapbox::{assert_data_eq, str};
+use snapbox::assert_data_eq;
+use snapbox::data::{Data, DataFormat};
 
 use super::crowd::{Busiest, Census, Crowd};
 use super::path::rehearsed;
@@ -37,561 +38,116 @@ fn text(flags: &str) -> String {
     })
 }
 
+/// The plan for the options on the first line of this file of `plans` is what stands below them.
+/// `SNAPSHOTS=overwrite cargo test` accepts another plan.
 #[track_caller]
-fn check(flags: &str, expected: impl IntoData) {
-    assert_data_eq!(text(flags), expected.into_data().raw());
+fn check(name: &str) {
+    let plans = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/plan/plans"));
+    let file = plans.join(format!("{name}.txt"));
+    let expected = Data::read_from(&file, Some(DataFormat::Text)).raw();
+    let options = expected.render().unwrap_or_default();
+    let options = options.lines().next().unwrap_or_default();
+    assert_data_eq!(format!("{options}\n\n{}", text(options)), expected);
 }
 
 #[test]
 fn the_walk_as_published() {
-    check(
-        "-a 7 --base 100ms --cap 2000ms --jitter none",
-        str![[r#"
-7 attempts, 6 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 2.00s, no jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    100ms  100ms  100ms  100ms        100ms
-    2    200ms  200ms  200ms  200ms        300ms
-    3    400ms  400ms  400ms  400ms        700ms
-    4    800ms  800ms  800ms  800ms        1.50s
-    5    1.60s  1.60s  1.60s  1.60s        3.10s
-    6    2.00s  2.00s  2.00s  2.00s        5.10s  cap
-
-total: 5.10s expected, 5.10s at worst
-the cap of 2.00s takes over at retry 6
-sample with --seed 7: 100ms, 200ms, 400ms, 800ms, 1.60s, 2.00s
-
-"#]],
-    );
+    check("the_walk_as_published");
 }
 
 #[test]
 fn the_walk_with_full_jitter() {
-    check(
-        "-a 7 --base 100ms --cap 2000ms",
-        str![[r#"
-7 attempts, 6 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 2.00s, full jitter
-
-retry  ceiling  from     to   mean  worst total
-    1    100ms   0ms  100ms   50ms        100ms
-    2    200ms   0ms  200ms  100ms        300ms
-    3    400ms   0ms  400ms  200ms        700ms
-    4    800ms   0ms  800ms  400ms        1.50s
-    5    1.60s   0ms  1.60s  800ms        3.10s
-    6    2.00s   0ms  2.00s  1.00s        5.10s  cap
-
-total: 2.55s expected, 5.10s at worst
-the cap of 2.00s takes over at retry 6
-sample with --seed 7: 6ms, 34ms, 287ms, 342ms, 1.54s, 931ms
-
-"#]],
-    );
+    check("the_walk_with_full_jitter");
 }
 
 #[test]
 fn the_walk_with_equal_jitter() {
-    check(
-        "-a 7 --base 100ms --cap 2000ms --jitter equal",
-        str![[r#"
-7 attempts, 6 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 2.00s, equal jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    100ms   50ms  100ms   75ms        100ms
-    2    200ms  100ms  200ms  150ms        300ms
-    3    400ms  200ms  400ms  300ms        700ms
-    4    800ms  400ms  800ms  600ms        1.50s
-    5    1.60s  800ms  1.60s  1.20s        3.10s
-    6    2.00s  1.00s  2.00s  1.50s        5.10s  cap
-
-total: 3.83s expected, 5.10s at worst
-the cap of 2.00s takes over at retry 6
-sample with --seed 7: 53ms, 117ms, 344ms, 571ms, 1.57s, 1.47s
-
-"#]],
-    );
+    check("the_walk_with_equal_jitter");
 }
 
 #[test]
 fn the_walk_with_a_share() {
-    check(
-        "-a 7 --base 100ms --cap 2000ms --jitter 20%",
-        str![[r#"
-7 attempts, 6 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 2.00s, 20% jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    100ms   80ms  120ms  100ms        120ms
-    2    200ms  160ms  240ms  200ms        360ms
-    3    400ms  320ms  480ms  400ms        840ms
-    4    800ms  640ms  960ms  800ms        1.80s
-    5    1.60s  1.28s  1.92s  1.60s        3.72s
-    6    2.00s  1.60s  2.00s  1.80s        5.72s  cap
-
-total: 4.90s expected, 5.72s at worst
-the cap of 2.00s takes over at retry 6
-sample with --seed 7: 82ms, 174ms, 435ms, 777ms, 1.90s, 1.79s
-
-"#]],
-    );
+    check("the_walk_with_a_share");
 }
 
 #[test]
 fn the_walk_with_decorrelated_jitter() {
-    check(
-        "-a 7 --base 100ms --cap 2000ms --jitter decorrelated",
-        str![[r#"
-7 attempts, 6 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 2.00s, decorrelated jitter
-
-retry  ceiling   from     to    mean  worst total
-    1    100ms  100ms  300ms  ≈200ms        300ms
-    2    200ms  100ms  900ms  ≈350ms        1.20s
-    3    400ms  100ms  2.00s  ≈568ms        3.20s  cap
-    4    800ms  100ms  2.00s  ≈721ms        5.20s
-    5    1.60s  100ms  2.00s  ≈788ms        7.20s
-    6    2.00s  100ms  2.00s  ≈817ms        9.20s
-
-total: ≈3.44s expected, 9.20s at worst
-the cap of 2.00s takes over at retry 3
-decorrelated delays follow each other, not the ceiling; ranges are the widest
-sample with --seed 7: 111ms, 140ms, 330ms, 480ms, 1.39s, 985ms
-
-"#]],
-    );
+    check("the_walk_with_decorrelated_jitter");
 }
 
 #[test]
 fn six_retries_from_250_ms() {
-    check(
-        "-a 7 --base 250ms --jitter equal",
-        str![[r#"
-7 attempts, 6 retries, if all of them fail; attempts take no time here
-exponential backoff: base 250ms, factor 2, cap 30.0s, equal jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    250ms  125ms  250ms  188ms        250ms
-    2    500ms  250ms  500ms  375ms        750ms
-    3    1.00s  500ms  1.00s  750ms        1.75s
-    4    2.00s  1.00s  2.00s  1.50s        3.75s
-    5    4.00s  2.00s  4.00s  3.00s        7.75s
-    6    8.00s  4.00s  8.00s  6.00s        15.8s
-
-total: 11.8s expected, 15.8s at worst
-the cap of 30.0s never takes over
-sample with --seed 7: 132ms, 293ms, 859ms, 1.43s, 3.93s, 5.86s
-
-"#]],
-    );
+    check("six_retries_from_250_ms");
 }
 
 #[test]
 fn the_calculator_with_8_retries() {
-    check(
-        "-a 9 --base 100ms --cap 20s --jitter equal",
-        str![[r#"
-9 attempts, 8 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 20.0s, equal jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    100ms   50ms  100ms   75ms        100ms
-    2    200ms  100ms  200ms  150ms        300ms
-    3    400ms  200ms  400ms  300ms        700ms
-    4    800ms  400ms  800ms  600ms        1.50s
-    5    1.60s  800ms  1.60s  1.20s        3.10s
-    6    3.20s  1.60s  3.20s  2.40s        6.30s
-    7    6.40s  3.20s  6.40s  4.80s        12.7s
-    8    12.8s  6.40s  12.8s  9.60s        25.5s
-
-total: 19.1s expected, 25.5s at worst
-the cap of 20.0s never takes over
-sample with --seed 7: 53ms, 117ms, 344ms, 571ms, 1.57s, 2.35s, 5.52s, 8.51s
-
-"#]],
-    );
+    check("the_calculator_with_8_retries");
 }
 
 #[test]
 fn the_calculator_with_10_retries() {
-    check(
-        "-a 11 --base 100ms --cap 20s --jitter none",
-        str![[r#"
-11 attempts, 10 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 20.0s, no jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    100ms  100ms  100ms  100ms        100ms
-    2    200ms  200ms  200ms  200ms        300ms
-    3    400ms  400ms  400ms  400ms        700ms
-    4    800ms  800ms  800ms  800ms        1.50s
-    5    1.60s  1.60s  1.60s  1.60s        3.10s
-    6    3.20s  3.20s  3.20s  3.20s        6.30s
-    7    6.40s  6.40s  6.40s  6.40s        12.7s
-    8    12.8s  12.8s  12.8s  12.8s        25.5s
-    9    20.0s  20.0s  20.0s  20.0s        45.5s  cap
-   10    20.0s  20.0s  20.0s  20.0s        1m 6s
-
-total: 1m 6s expected, 1m 6s at worst
-the cap of 20.0s takes over at retry 9
-sample with --seed 7: 100ms, 200ms, 400ms, 800ms, 1.60s, 3.20s, 6.40s, 12.8s, 20.0s, 20.0s
-
-"#]],
-    );
+    check("the_calculator_with_10_retries");
 }
 
 #[test]
 fn no_retry_needs_no_table() {
-    check(
-        "-a 1",
-        str![[r#"
-1 attempt, no retry
-exponential backoff: base 1.00s, factor 2, cap 30.0s, full jitter
-total: 0ms expected, 0ms at worst
-the cap of 30.0s never takes over
-sample with --seed 7: no retry
-
-"#]],
-    );
+    check("no_retry_needs_no_table");
 }
 
 #[test]
 fn more_than_twenty_retries_share_a_row() {
-    check(
-        "-a 100 --backoff linear --base 1s --cap 30s --jitter none",
-        str![[r#"
-100 attempts, 99 retries, if all of them fail; attempts take no time here
-linear backoff: base 1.00s, cap 30.0s, no jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    1.00s  1.00s  1.00s  1.00s        1.00s
-    2    2.00s  2.00s  2.00s  2.00s        3.00s
-    3    3.00s  3.00s  3.00s  3.00s        6.00s
-    4    4.00s  4.00s  4.00s  4.00s        10.0s
-    5    5.00s  5.00s  5.00s  5.00s        15.0s
-    6    6.00s  6.00s  6.00s  6.00s        21.0s
-    7    7.00s  7.00s  7.00s  7.00s        28.0s
-    8    8.00s  8.00s  8.00s  8.00s        36.0s
-    9    9.00s  9.00s  9.00s  9.00s        45.0s
-   10    10.0s  10.0s  10.0s  10.0s        55.0s
-   11    11.0s  11.0s  11.0s  11.0s        1m 6s
-   12    12.0s  12.0s  12.0s  12.0s       1m 18s
-   13    13.0s  13.0s  13.0s  13.0s       1m 31s
-   14    14.0s  14.0s  14.0s  14.0s       1m 45s
-   15    15.0s  15.0s  15.0s  15.0s        2m 0s
-   16    16.0s  16.0s  16.0s  16.0s       2m 16s
-   17    17.0s  17.0s  17.0s  17.0s       2m 33s
-   18    18.0s  18.0s  18.0s  18.0s       2m 51s
-   19    19.0s  19.0s  19.0s  19.0s       3m 10s
-   20    20.0s  20.0s  20.0s  20.0s       3m 30s
-21–99    30.0s  21.0s  30.0s  29.4s      42m 15s  cap
-
-total: 42m 15s expected, 42m 15s at worst
-the cap of 30.0s takes over at retry 31
-sample with --seed 7: 1.00s, 2.00s, 3.00s, 4.00s, 5.00s, 6.00s, 7.00s, 8.00s, 9.00s, 10.0s, 11.0s, 12.0s, 13.0s, 14.0s, 15.0s, 16.0s, 17.0s, 18.0s, 19.0s, 20.0s, …
-
-"#]],
-    );
+    check("more_than_twenty_retries_share_a_row");
 }
 
 #[test]
 fn attempts_without_limit_are_without_bound() {
-    check(
-        "-a inf --backoff constant --base 1s",
-        str![[r#"
-attempts without limit, if all of them fail; attempts take no time here
-constant backoff: base 1.00s, cap 30.0s, full jitter
-
-retry  ceiling  from     to   mean  worst total
-    1    1.00s   0ms  1.00s  500ms        1.00s
-    2    1.00s   0ms  1.00s  500ms        2.00s
-    3    1.00s   0ms  1.00s  500ms        3.00s
-    4    1.00s   0ms  1.00s  500ms        4.00s
-    5    1.00s   0ms  1.00s  500ms        5.00s
-    6    1.00s   0ms  1.00s  500ms        6.00s
-    7    1.00s   0ms  1.00s  500ms        7.00s
-    8    1.00s   0ms  1.00s  500ms        8.00s
-    9    1.00s   0ms  1.00s  500ms        9.00s
-   10    1.00s   0ms  1.00s  500ms        10.0s
-   11    1.00s   0ms  1.00s  500ms        11.0s
-   12    1.00s   0ms  1.00s  500ms        12.0s
-   13    1.00s   0ms  1.00s  500ms        13.0s
-   14    1.00s   0ms  1.00s  500ms        14.0s
-   15    1.00s   0ms  1.00s  500ms        15.0s
-   16    1.00s   0ms  1.00s  500ms        16.0s
-   17    1.00s   0ms  1.00s  500ms        17.0s
-   18    1.00s   0ms  1.00s  500ms        18.0s
-   19    1.00s   0ms  1.00s  500ms        19.0s
-   20    1.00s   0ms  1.00s  500ms        20.0s
-21 on    1.00s   0ms  1.00s  500ms    unbounded
-
-total: unbounded
-the cap of 30.0s never takes over
-sample with --seed 7: 55ms, 172ms, 718ms, 427ms, 964ms, 466ms, 724ms, 330ms, 982ms, 73ms, 114ms, 172ms, 734ms, 113ms, 495ms, 97ms, 163ms, 184ms, 110ms, 790ms, …
-
-"#]],
-    );
+    check("attempts_without_limit_are_without_bound");
 }
 
 #[test]
 fn a_deadline_cuts_the_schedule() {
-    check(
-        "-a 10 --deadline 20s --reserve 1s",
-        str![[r#"
-10 attempts, 9 retries, if all of them fail; attempts take no time here
-exponential backoff: base 1.00s, factor 2, cap 30.0s, full jitter
-
-retry  ceiling  from     to   mean  worst total
-    1    1.00s   0ms  1.00s  500ms        1.00s
-    2    2.00s   0ms  2.00s  1.00s        3.00s
-    3    4.00s   0ms  4.00s  2.00s        7.00s
-    4    8.00s   0ms  8.00s  4.00s        15.0s
-    5    16.0s   0ms  16.0s  8.00s        31.0s  late?
-    6    30.0s   0ms  30.0s  15.0s        1m 1s  cap late?
-    7    30.0s   0ms  30.0s  15.0s       1m 31s  late?
-    8    30.0s   0ms  30.0s  15.0s        2m 1s  late?
-    9    30.0s   0ms  30.0s  15.0s       2m 31s  late?
-
-total: ≈15.5s expected, 19.0s at worst
-the cap of 30.0s takes over at retry 6
-last attempt within the deadline of 20.0s: 5 at worst, 10 at best
-late?: the deadline does not allow it if delays are long
-sample with --seed 7: 55ms, 344ms, 2.87s, 3.42s
-
-"#]],
-    );
+    check("a_deadline_cuts_the_schedule");
 }
 
 #[test]
 fn a_deadline_without_luck_says_one_number() {
-    check(
-        "-a 10 --deadline 5s --jitter none",
-        str![[r#"
-10 attempts, 9 retries, if all of them fail; attempts take no time here
-exponential backoff: base 1.00s, factor 2, cap 30.0s, no jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    1.00s  1.00s  1.00s  1.00s        1.00s
-    2    2.00s  2.00s  2.00s  2.00s        3.00s
-    3    4.00s  4.00s  4.00s  4.00s        7.00s  late
-    4    8.00s  8.00s  8.00s  8.00s        15.0s  late
-    5    16.0s  16.0s  16.0s  16.0s        31.0s  late
-    6    30.0s  30.0s  30.0s  30.0s        1m 1s  cap late
-    7    30.0s  30.0s  30.0s  30.0s       1m 31s  late
-    8    30.0s  30.0s  30.0s  30.0s        2m 1s  late
-    9    30.0s  30.0s  30.0s  30.0s       2m 31s  late
-
-total: 3.00s expected, 3.00s at worst
-the cap of 30.0s takes over at retry 6
-last attempt within the deadline of 5.00s: 3
-late: the deadline does not allow it
-sample with --seed 7: 1.00s, 2.00s
-
-"#]],
-    );
+    check("a_deadline_without_luck_says_one_number");
 }
 
 #[test]
 fn a_time_limit_adds_a_worst_case() {
-    check(
-        "-a 3 --timeout 10s --deadline 15s",
-        str![[r#"
-3 attempts, 2 retries, if all of them fail; attempts take no time here
-exponential backoff: base 1.00s, factor 2, cap 30.0s, full jitter
-
-retry  ceiling  from     to   mean  worst total
-    1    1.00s   0ms  1.00s  500ms        1.00s
-    2    2.00s   0ms  2.00s  1.00s        3.00s
-
-total: 1.50s expected, 3.00s at worst
-total if every attempt takes its --timeout of 10.0s: 15.0s at worst
-the cap of 30.0s never takes over
-last attempt within the deadline of 15.0s: 3; 2 if each takes its --timeout
-sample with --seed 7: 55ms, 344ms
-
-"#]],
-    );
+    check("a_time_limit_adds_a_worst_case");
 }
 
 #[test]
 fn what_a_plan_cannot_know_is_said() {
-    check(
-        "-a 2 --retry-after output --shared /run/calls --budget 3 --budget-refill 1/10s",
-        str![[r#"
-2 attempts, 1 retry, if all of them fail; attempts take no time here
-exponential backoff: base 1.00s, factor 2, cap 30.0s, full jitter
-
-retry  ceiling  from     to   mean  worst total
-    1    1.00s   0ms  1.00s  500ms        1.00s
-
-total: 500ms expected, 1.00s at worst
-the cap of 30.0s never takes over
-a wait that a server asks for comes on top
-and no more than 3 retries of all who share /run/calls, but for what comes back
-sample with --seed 7: 55ms
-
-"#]],
-    );
+    check("what_a_plan_cannot_know_is_said");
 }
 
 #[test]
 fn a_herd_without_jitter_comes_in_waves() {
-    check(
-        "-a 4 --base 100ms --cap 2000ms --jitter none --clients 10000",
-        str![[r#"
-4 attempts, 3 retries, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 2.00s, no jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    100ms  100ms  100ms  100ms        100ms
-    2    200ms  200ms  200ms  200ms        300ms
-    3    400ms  400ms  400ms  400ms        700ms
-
-total: 700ms expected, 700ms at worst
-the cap of 2.00s never takes over
-
-10000 clients fail together at 0s; their retries:
-  100ms  10000  ########################################
-  150ms      0
-  200ms      0
-  250ms      0
-  300ms  10000  ########################################
-  350ms      0
-  400ms      0
-  450ms      0
-  500ms      0
-  550ms      0
-  600ms      0
-  650ms      0
-  700ms  10000  ########################################
-busiest 10 ms: 10000 retries
-attempts of all together: 40000 at most
-
-sample with --seed 7: 100ms, 200ms, 400ms
-
-"#]],
-    );
+    check("a_herd_without_jitter_comes_in_waves");
 }
 
 #[test]
 fn a_herd_with_jitter_is_spread() {
-    check(
-        "-a 2 --base 100ms --clients 10000 --seed 7",
-        str![[r#"
-2 attempts, 1 retry, if all of them fail; attempts take no time here
-exponential backoff: base 100ms, factor 2, cap 30.0s, full jitter
-
-retry  ceiling  from     to  mean  worst total
-    1    100ms   0ms  100ms  50ms        100ms
-
-total: 50ms expected, 100ms at worst
-the cap of 30.0s never takes over
-
-10000 clients fail together at 0s; their retries:
-   0ms  1031  ########################################
-  10ms   945  #####################################
-  20ms   992  #######################################
-  30ms  1027  ########################################
-  40ms  1011  ########################################
-  50ms   990  #######################################
-  60ms  1031  ########################################
-  70ms  1027  ########################################
-  80ms  1029  ########################################
-  90ms   917  ####################################
-busiest 10 ms: 1031 retries with full jitter, 10000 with none
-attempts of all together: 20000 at most
-
-sample with --seed 7: 6ms
-
-"#]],
-    );
+    check("a_herd_with_jitter_is_spread");
 }
 
 #[test]
 fn a_herd_that_goes_on_is_looked_at_for_twenty_retries() {
-    check(
-        "-a inf --base 1s --cap 1s --jitter none --clients 3",
-        str![[r#"
-attempts without limit, if all of them fail; attempts take no time here
-exponential backoff: base 1.00s, factor 2, cap 1.00s, no jitter
-
-retry  ceiling   from     to   mean  worst total
-    1    1.00s  1.00s  1.00s  1.00s        1.00s
-    2    1.00s  1.00s  1.00s  1.00s        2.00s  cap
-    3    1.00s  1.00s  1.00s  1.00s        3.00s
-    4    1.00s  1.00s  1.00s  1.00s        4.00s
-    5    1.00s  1.00s  1.00s  1.00s        5.00s
-    6    1.00s  1.00s  1.00s  1.00s        6.00s
-    7    1.00s  1.00s  1.00s  1.00s        7.00s
-    8    1.00s  1.00s  1.00s  1.00s        8.00s
-    9    1.00s  1.00s  1.00s  1.00s        9.00s
-   10    1.00s  1.00s  1.00s  1.00s        10.0s
-   11    1.00s  1.00s  1.00s  1.00s        11.0s
-   12    1.00s  1.00s  1.00s  1.00s        12.0s
-   13    1.00s  1.00s  1.00s  1.00s        13.0s
-   14    1.00s  1.00s  1.00s  1.00s        14.0s
-   15    1.00s  1.00s  1.00s  1.00s        15.0s
-   16    1.00s  1.00s  1.00s  1.00s        16.0s
-   17    1.00s  1.00s  1.00s  1.00s        17.0s
-   18    1.00s  1.00s  1.00s  1.00s        18.0s
-   19    1.00s  1.00s  1.00s  1.00s        19.0s
-   20    1.00s  1.00s  1.00s  1.00s        20.0s
-21 on    1.00s  1.00s  1.00s  1.00s    unbounded
-
-total: unbounded
-the cap of 1.00s takes over at retry 2
-
-3 clients fail together at 0s; the first 20 retries of each:
-  1.00s  3  ########################################
-  2.00s  3  ########################################
-  3.00s  3  ########################################
-  4.00s  3  ########################################
-  5.00s  3  ########################################
-  6.00s  3  ########################################
-  7.00s  3  ########################################
-  8.00s  3  ########################################
-  9.00s  3  ########################################
-  10.0s  3  ########################################
-  11.0s  3  ########################################
-  12.0s  3  ########################################
-  13.0s  3  ########################################
-  14.0s  3  ########################################
-  15.0s  3  ########################################
-  16.0s  3  ########################################
-  17.0s  3  ########################################
-  18.0s  3  ########################################
-  19.0s  3  ########################################
-  20.0s  3  ########################################
-busiest 10 ms: 3 retries
-attempts of all together: unbounded
-
-sample with --seed 7: 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, 1.00s, …
-
-"#]],
-    );
+    check("a_herd_that_goes_on_is_looked_at_for_twenty_retries");
 }
 
 #[test]
 fn a_plan_for_programs_is_one_object() {
-    check(
-        "-a 4 --base 100ms --cap 250ms --jitter equal --timeout 1s --deadline 1s --clients 10 --log-format json",
-        str![[r#"
-{"schema":1,"max_attempts":4,"max_retries":3,"backoff":"exponential","factor":2.0,"base_ms":100,"cap_ms":250,"jitter":"equal","retries":[{"retry":1,"ceiling_ms":100,"from_ms":50,"to_ms":100,"mean_ms":75,"worst_total_ms":100,"capped":false,"within_deadline":"always"},{"retry":2,"ceiling_ms":200,"from_ms":100,"to_ms":200,"mean_ms":150,"worst_total_ms":300,"capped":false,"within_deadline":"always"},{"retry":3,"ceiling_ms":250,"from_ms":125,"to_ms":250,"mean_ms":188,"worst_total_ms":550,"capped":true,"within_deadline":"always"}],"rest":null,"expected_ms":413,"expected_is_approximate":false,"worst_ms":550,"worst_with_timeout_ms":1000,"cap_from_retry":3,"last_attempt_by_deadline":{"at_worst":4,"at_best":4,"with_timeouts":1},"shared_budget":null,"herd":{"clients":10,"first_retries":null,"bar_ms":50,"bars":[{"from_ms":50,"retries":10},{"from_ms":100,"retries":0},{"from_ms":150,"retries":4},{"from_ms":200,"retries":3},{"from_ms":250,"retries":3},{"from_ms":300,"retries":0},{"from_ms":350,"retries":5},{"from_ms":400,"retries":4},{"from_ms":450,"retries":1}],"busiest_10ms":5,"busiest_10ms_is_upper_bound":false,"busiest_10ms_without_jitter":10,"most_attempts":40},"sample":{"seed":7,"delays_ms":[53,117,215],"goes_on":false}}
-
-"#]],
-    );
+    check("a_plan_for_programs_is_one_object");
 }
 
 #[test]
 fn a_plan_for_programs_has_nothing_where_there_is_no_bound() {
-    check(
-        "-a inf --base 1s --cap 1s --log-format json",
-        str![[r#"
-{"schema":1,"max_attempts":null,"max_retries":null,"backoff":"exponential","factor":2.0,"base_ms":1000,"cap_ms":1000,"jitter":"full","retries":[{"retry":1,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":1000,"capped":false,"within_deadline":"always"},{"retry":2,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":2000,"capped":true,"within_deadline":"always"},{"retry":3,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":3000,"capped":true,"within_deadline":"always"},{"retry":4,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":4000,"capped":true,"within_deadline":"always"},{"retry":5,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":5000,"capped":true,"within_deadline":"always"},{"retry":6,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":6000,"capped":true,"within_deadline":"always"},{"retry":7,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":7000,"capped":true,"within_deadline":"always"},{"retry":8,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":8000,"capped":true,"within_deadline":"always"},{"retry":9,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":9000,"capped":true,"within_deadline":"always"},{"retry":10,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":10000,"capped":true,"within_deadline":"always"},{"retry":11,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":11000,"capped":true,"within_deadline":"always"},{"retry":12,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":12000,"capped":true,"within_deadline":"always"},{"retry":13,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":13000,"capped":true,"within_deadline":"always"},{"retry":14,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":14000,"capped":true,"within_deadline":"always"},{"retry":15,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":15000,"capped":true,"within_deadline":"always"},{"retry":16,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":16000,"capped":true,"within_deadline":"always"},{"retry":17,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":17000,"capped":true,"within_deadline":"always"},{"retry":18,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":18000,"capped":true,"within_deadline":"always"},{"retry":19,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":19000,"capped":true,"within_deadline":"always"},{"retry":20,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":20000,"capped":true,"within_deadline":"always"}],"rest":{"from_retry":21,"to_retry":null,"ceiling_ms":1000,"from_ms":0,"to_ms":1000,"mean_ms":500,"worst_total_ms":null,"capped":true,"within_deadline":"always"},"expected_ms":null,"expected_is_approximate":false,"worst_ms":null,"worst_with_timeout_ms":null,"cap_from_retry":2,"last_attempt_by_deadline":null,"shared_budget":null,"herd":null,"sample":{"seed":7,"delays_ms":[55,172,718,427,964,466,724,330,982,73,114,172,734,113,495,97,163,184,110,790],"goes_on":true}}
-
-"#]],
-    );
+    check("a_plan_for_programs_has_nothing_where_there_is_no_bound");
 }
 
 // Numbers.
