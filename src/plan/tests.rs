@@ -18,8 +18,6 @@ use crate::numbers::{Attempts, Factor, Share};
 use crate::rehearsal::{Rehearsal, Step};
 use crate::status::Outcome;
 
-// Plans as people see them.
-
 fn asked(flags: &str) -> (Job, Option<u32>) {
     let words = ["retry", "--plan"]
         .into_iter()
