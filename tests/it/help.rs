@@ -79,65 +79,6 @@ fn every_option_is_in_the_man_page() {
     }
 }
 
-/// The codes of retry's own, as src/status.rs has them, and success.
-fn exit_statuses() -> Vec<u8> {
-    let constants = include_str!("../../src/status.rs")
-        .split("\n/// Exit status ")
-        .skip(1);
-    let codes = constants.map(|constant| {
-        let code = constant
-            .split(": u8 = ")
-            .nth(1)
-            .and_then(|rest| rest.split(';').next());
-        code.and_then(|code| code.parse().ok()).expect("a code")
-    });
-    let mut codes: Vec<u8> = codes.chain([0]).collect();
-    codes.sort_unstable();
-    codes
-}
-
-/// The numbers that begin these lines, in order.
-fn numbers<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<u8> {
-    let words = lines.filter_map(|line| line.split([' ', '|', '\n']).find(|word| !word.is_empty()));
-    let mut numbers: Vec<u8> = words.filter_map(|word| word.parse().ok()).collect();
-    numbers.sort_unstable();
-    numbers
-}
-
-/// What stands between this and the next of that.
-fn section<'a>(text: &'a str, begins: &str, ends: &str) -> &'a str {
-    let (_, behind) = text.split_once(begins).expect(begins);
-    behind.split(ends).next().unwrap_or_default()
-}
-
-#[test]
-fn every_exit_status_and_no_other_is_in_the_man_page_the_help_and_the_readme() {
-    let codes = exit_statuses();
-    assert!(codes.len() > 5, "{codes:?}");
-    let page = section(
-        include_str!("../../man/retry.1"),
-        ".SH EXIT STATUS\n",
-        "\n.SH ",
-    );
-    let terms = page.split(".TP\n.B ").skip(1);
-    assert_eq!(numbers(terms), codes, "the man page");
-    let readme = include_str!("../../README.md").lines();
-    assert_eq!(
-        numbers(readme.filter(|line| line.starts_with("| "))),
-        codes,
-        "the README"
-    );
-    let (long, short) = (help("--help"), help("-h"));
-    let long = section(&long, "\nExit status:\n", "\n\n");
-    assert_eq!(numbers(long.lines()), codes, "the long help");
-    let short = section(&short, "\nExit status: ", "\n\n").replace('\n', " ");
-    let mut told = numbers(short.split([';', ',']));
-    // It has no room for what --fail-if makes of a 0.
-    told.push(1);
-    told.sort_unstable();
-    assert_eq!(told, codes, "the short help");
-}
-
 /// The commands that the help shows, those of the short one and those of the long one.
 fn examples() -> Vec<String> {
     let (short, long) = (help("-h"), help("--help"));
