@@ -29,6 +29,7 @@ mod output_patterns;
 #[cfg(target_os = "linux")]
 mod pid1;
 mod plan;
+mod plan_published;
 mod policy;
 mod process_group;
 #[cfg(target_os = "linux")]
