@@ -183,6 +183,7 @@ fn members_that_have_ended_do_not_keep_us_busy_while_the_others_have_their_grace
         .spawn();
     running.await_stdout("asked");
     let (before, _) = activity(running.pid());
+    // Time has to pass for us to be idle in.
     let_pass("1");
     let (after, ticks) = activity(running.pid());
     assert!(
@@ -199,10 +200,10 @@ fn nothing_wakes_us_during_a_delay() {
         .retry("-a 2 --base 20s --jitter none -- false")
         .spawn();
     running.await_stderr("next in 20.0s");
-    let_pass("0.5");
-    let before = activity(running.pid());
+    let before = activity(running.await_alone().pid());
     assert_eq!(threads(running.pid()), 1);
-    let_pass("2");
+    // Longer than a second, after which a countdown would go on.
+    let_pass("1.5");
     assert_eq!(activity(running.pid()), before);
     running.signal(SIGTERM);
     running.wait().dies_of(SIGTERM);

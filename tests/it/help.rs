@@ -6,7 +6,7 @@ use std::io::Read as _;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use snapbox::{assert_data_eq, file};
 
-use crate::support::{Sandbox, let_pass, open_to_write};
+use crate::support::{Sandbox, open_to_write};
 
 fn help(option: &str) -> String {
     let done = Sandbox::new().retry(option).run();
@@ -147,9 +147,9 @@ fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
         let sandbox = Sandbox::new();
         let (mut reader, writer, held) = full_pipe(&sandbox);
         let ours = writer.try_clone().expect("another");
-        let running = sandbox.retry(asked).stdout(writer).spawn();
-        // Long enough for it to find the pipe full.
-        let_pass("0.2");
+        let mut running = sandbox.retry(asked).stdout(writer).spawn();
+        // It has found the pipe full.
+        running.await_alone();
         let is_nonblocking = |fd| fcntl_getfl(fd).is_ok_and(|on| on.contains(OFlags::NONBLOCK));
         assert!(is_nonblocking(&ours), "{asked}");
         drop(ours);
@@ -160,7 +160,7 @@ fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
             .take(100)
             .read_to_end(&mut all)
             .expect("text");
-        let_pass("0.1");
+        running.await_alone();
         reader.read_to_end(&mut all).expect("text");
         let done = running.wait();
         done.exits(0);
@@ -176,8 +176,8 @@ fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
 fn a_reader_that_leaves_a_pipe_that_does_not_block_ends_it_as_any_reader_does() {
     let sandbox = Sandbox::new();
     let (reader, writer, _) = full_pipe(&sandbox);
-    let running = sandbox.retry("--help").stdout(writer).spawn();
-    let_pass("0.1");
+    let mut running = sandbox.retry("--help").stdout(writer).spawn();
+    running.await_alone();
     drop(reader);
     running.wait().dies_of(libc::SIGPIPE);
 }

@@ -58,7 +58,8 @@ fn a_command_that_waits_for_our_reader_is_not_silent() {
     let call = Sandbox::new().retry_sh(options, "echo ready >&2; seq 300000");
     let mut running = call.stdout(stdout).spawn();
     running.await_stderr("ready");
-    let_pass("1.5");
+    // Longer than the limit: were it silent, it would have been ended by then.
+    let_pass("0.8");
     let mut text = String::new();
     reader.read_to_string(&mut text).expect("numbers");
     running.wait().exits(0);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::time::Duration;
 
-use crate::support::{AT_ONCE, FAST, Running, Sandbox, let_pass, rounds};
+use crate::support::{AT_ONCE, FAST, Running, Sandbox, rounds};
 
 #[test]
 fn first_attempts_cost_nothing() {
@@ -316,9 +316,8 @@ fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
         .retry_sh("--base 1m --shared bud", "echo ready; exit 1")
         .spawn();
     running.await_stdout("ready");
-    // Long enough for it to end and to ask for the lock, which is held.
-    let_pass("0.3");
-    running.signal(libc::SIGTERM);
+    // It has ended, and we ask for the lock, which is held.
+    running.await_alone().signal(libc::SIGTERM);
     running.wait().dies_of(libc::SIGTERM);
     holder.close_stdin();
     holder.wait();

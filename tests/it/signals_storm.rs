@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -21,15 +20,23 @@ fn scatter(number: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }
 
-/// Sends a signal at a random instant of the first 30 ms, again and again, to `retry` with these
-/// options around this script.
-fn storm(options: &str, script: &str) {
+/// Sends a signal as soon as one of these texts is on stderr, or as we start, or up to four
+/// milliseconds later, again and again, to `retry` with these options around this script.
+fn storm(options: &str, script: &str, texts: &[&str]) {
     for round in 0..60 * rounds() {
         let sandbox = Sandbox::new();
         let script = format!("ulimit -c 0; {script}");
         let mut running = sandbox.retry_sh(&format!("-v {options}"), &script).spawn();
-        thread::sleep(Duration::from_micros(scatter(round) % 30_000));
-        let signal = [SIGTERM, SIGINT, SIGHUP, SIGQUIT][usize::try_from(round % 4).expect("small")];
+        let number = usize::try_from(round).expect("small");
+        if let Some(text) = texts.get(number / 4 % (texts.len() + 1)) {
+            running.await_stderr(text);
+        }
+        let later = Duration::from_micros(scatter(round) % 4_000);
+        let seen = Instant::now();
+        while seen.elapsed() < later {
+            std::hint::spin_loop();
+        }
+        let signal = [SIGTERM, SIGINT, SIGHUP, SIGQUIT][number % 4];
         let sent = Instant::now();
         running.signal(signal);
         let done = running.wait();
@@ -56,22 +63,31 @@ fn storm(options: &str, script: &str) {
 
 #[test]
 fn a_signal_at_any_instant_of_a_run_ends_everything() {
-    storm("--base 1ms", "exec sleep 30");
+    let script = "echo ready >&2; exec sleep 30";
+    storm("--base 1ms", script, &["attempt 1/5 starts", "ready"]);
 }
 
 #[test]
 fn a_signal_at_any_instant_before_or_during_a_delay_ends_everything() {
-    storm("--base 30s --cap 30s --jitter none", "exit 1");
+    let options = "--base 30s --cap 30s --jitter none";
+    storm(
+        options,
+        "exit 1",
+        &["attempt 1/5 starts", "; next in 30.0s"],
+    );
 }
 
 #[test]
 fn a_signal_at_any_instant_of_a_run_of_quick_attempts_ends_everything() {
-    storm("-a inf --base 1ms --cap 1ms", "exit 1");
+    let options = "-a inf --base 1ms --cap 1ms";
+    storm(options, "exit 1", &["attempt 1 starts", "attempt 3 failed"]);
 }
 
 #[test]
 fn a_signal_at_any_instant_of_attempts_that_time_out_ends_everything() {
-    storm("-a inf --base 1ms --cap 1ms --timeout 3ms", "exec sleep 30");
+    let options = "-a inf --base 1ms --cap 1ms --timeout 3ms";
+    let texts = ["attempt 1 starts", "attempt 1 failed", "attempt 3 starts"];
+    storm(options, "exec sleep 30", &texts);
 }
 
 /// The first child that a process has, unless it ends before it has any.

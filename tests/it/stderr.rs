@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use crate::support::{AT_ONCE, Sandbox, let_pass, open_to_write};
+use crate::support::{AT_ONCE, Sandbox, open_to_write};
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 
@@ -42,8 +42,8 @@ fn a_stderr_that_nobody_reads_for_now_does_not_keep_us_from_ending() {
         .stderr(writer)
         .spawn();
     running.await_stdout("x");
-    let_pass("0.3");
-    running.signal(libc::SIGTERM);
+    // By then it is stuck with its line.
+    running.await_alone().signal(libc::SIGTERM);
     running.wait().dies_of(libc::SIGTERM).stdout_is("x\n");
     drop(reader);
 }
@@ -84,15 +84,6 @@ fn a_wrong_call_ends_although_nobody_reads_what_is_wrong() {
     drop(reader);
 }
 
-/// Whether a process waits, with no child to wait for.
-#[cfg(target_os = "linux")]
-fn waits_alone(pid: rustix::process::Pid) -> bool {
-    let proc = format!("/proc/{}", pid.as_raw_nonzero());
-    let read = |name: &str| std::fs::read_to_string(format!("{proc}/{name}")).unwrap_or_default();
-    let children = read(&format!("task/{}/children", pid.as_raw_nonzero()));
-    children.is_empty() && read("stat").contains(") S ")
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_that_ends_nothing_does_not_end_the_wait_for_a_slow_reader_either() {
@@ -107,11 +98,12 @@ fn a_signal_that_ends_nothing_does_not_end_the_wait_for_a_slow_reader_either() {
         let call = sandbox.retry_sh("-a 1", "echo ready; exit 3");
         let mut running = call.stderr(writer).spawn();
         running.await_stdout("ready");
-        while !waits_alone(running.pid()) {}
+        running.await_alone();
         for signal in [libc::SIGCHLD, libc::SIGCONT, libc::SIGUSR1, libc::SIGUSR2] {
             running.signal(signal);
         }
-        let_pass("0.1");
+        // It has looked at them when it waits again.
+        running.await_alone();
         let mut read = String::new();
         std::io::Read::read_to_string(&mut reader, &mut read).expect("text");
         running.wait().exits(3);

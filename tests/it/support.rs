@@ -177,7 +177,26 @@ pub(crate) fn can_be_tried(is_there: bool, needed: &str) -> bool {
     false
 }
 
-/// Lets real time pass, as only a child of its own may.
+/// Waits until a process waits itself, and not for a child: it has none.
+#[cfg(target_os = "linux")]
+pub(crate) fn await_alone(pid: Pid) {
+    let pid = pid.as_raw_nonzero();
+    let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let children = format!("task/{pid}/children");
+    while !(read("stat").contains(") S ") && read(&children).is_empty()) {
+        thread::yield_now();
+    }
+}
+
+/// Waits as long as a process needs, as a rule, to come to the point where it waits: there is no way
+/// to see it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn await_alone(_: Pid) {
+    let_pass("0.3");
+}
+
+/// Lets real time pass, as only a child of its own may. Only where that is the point: what can be
+/// seen is waited for.
 pub(crate) fn let_pass(seconds: &str) {
     assert!(
         Command::new("sleep")

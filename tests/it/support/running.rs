@@ -10,7 +10,7 @@ use std::time::Instant;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tempfile::TempDir;
 
-use super::{AT_ONCE, Done, hang, send};
+use super::{AT_ONCE, Done, await_alone, hang, send};
 
 /// What a call writes, as it comes.
 pub(crate) struct Stream {
@@ -42,21 +42,22 @@ impl Stream {
 
     /// Reads until it has seen `text` so many times.
     pub(crate) fn await_count(&mut self, text: &str, count: usize) {
+        if let Err(why) = self.seek(text, count) {
+            panic!(
+                "no '{text}' ({why}) in: {}",
+                String::from_utf8_lossy(&self.seen)
+            )
+        }
+    }
+
+    /// Reads until it has seen `text` so many times, if that ever comes.
+    fn seek(&mut self, text: &str, count: usize) -> Result<(), RecvTimeoutError> {
         let until = Instant::now() + hang();
         while String::from_utf8_lossy(&self.seen).matches(text).count() < count {
-            match self
-                .chunks
-                .recv_timeout(until.saturating_duration_since(Instant::now()))
-            {
-                Ok(chunk) => self.seen.extend(chunk),
-                Err(why) => {
-                    panic!(
-                        "no '{text}' ({why}) in: {}",
-                        String::from_utf8_lossy(&self.seen)
-                    )
-                }
-            }
+            let left = until.saturating_duration_since(Instant::now());
+            self.seen.extend(self.chunks.recv_timeout(left)?);
         }
+        Ok(())
     }
 
     /// What was read until now.
@@ -115,6 +116,24 @@ impl Running {
             .as_mut()
             .expect("stderr is read")
             .await_text(text);
+        self
+    }
+
+    /// Whether this is ever written on stdout; waits for it.
+    pub(crate) fn comes_to_write(&mut self, text: &str) -> bool {
+        let stdout = self.stdout.as_mut().expect("stdout is read");
+        stdout.seek(text, 1).is_ok()
+    }
+
+    /// Whether this is ever written on stderr; waits for it.
+    pub(crate) fn comes_to_say(&mut self, text: &str) -> bool {
+        let stderr = self.stderr.as_mut().expect("stderr is read");
+        stderr.seek(text, 1).is_ok()
+    }
+
+    /// Waits until the process waits itself, for nothing that it has started.
+    pub(crate) fn await_alone(&mut self) -> &mut Self {
+        await_alone(self.pid);
         self
     }
 
