@@ -33,6 +33,12 @@ impl Done {
         self
     }
 
+    #[track_caller]
+    pub(crate) fn stderr_is(&self, expected: &str) -> &Self {
+        assert_eq!(self.stderr, expected, "{self:?}");
+        self
+    }
+
     /// Compares what `retry` said, without process ids and with `…` for every time.
     #[track_caller]
     pub(crate) fn says(&self, expected: &[&str]) -> &Self {
