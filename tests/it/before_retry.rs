@@ -28,15 +28,17 @@ fn it_is_run_before_each_retry_and_neither_before_the_first_attempt_nor_after_th
 
 #[test]
 fn without_a_retry_it_is_not_run() {
-    for (options, script) in [
-        ("", "exit 0"),
-        ("-a 1", "exit 1"),
-        ("--stop-on 1", "exit 1"),
-        ("--deadline 1s --base 9s --cap 9s", "exit 1"),
+    for (options, exit) in [
+        ("", 0),
+        ("-a 1", 1),
+        ("--stop-on 1", 1),
+        ("--deadline 1s --base 9s --cap 9s", 1),
     ] {
         let sandbox = Sandbox::new();
-        hooked(&sandbox, options, "echo x >ran", script).run();
-        assert_eq!(sandbox.lines("ran"), 0, "{options} {script}");
+        let script = format!("exit {exit}");
+        let done = hooked(&sandbox, options, "echo x >ran", &script).run();
+        done.exits(exit).stdout_is("");
+        assert_eq!(sandbox.lines("ran"), 0, "{options}");
     }
 }
 
@@ -45,7 +47,10 @@ fn it_is_run_after_the_delay() {
     let sandbox = Sandbox::new();
     let (hook, script) = ("date +%s%N >>times", "date +%s%N >>times; exit 1");
     let options = "-a 2 --base 400ms --cap 400ms";
-    hooked(&sandbox, options, hook, script).run().exits(1);
+    hooked(&sandbox, options, hook, script)
+        .run()
+        .exits(1)
+        .stdout_is("");
     let times = sandbox.text("times");
     let times: Vec<u64> = times
         .lines()
@@ -79,7 +84,10 @@ fn it_reads_nothing_and_what_it_writes_goes_to_stderr() {
 fn it_is_a_line_for_the_shell() {
     let sandbox = Sandbox::new();
     let hook = r#"printf '%s|' 'a  b' "c'd" "$((1 + 1))" 'e"f' $0 >said && [ -s said ]"#;
-    hooked(&sandbox, "-a 2", hook, "exit 1").run().exits(1);
+    hooked(&sandbox, "-a 2", hook, "exit 1")
+        .run()
+        .exits(1)
+        .stdout_is("");
     assert_eq!(sandbox.text("said"), "a  b|c'd|2|e\"f|sh|");
 }
 
@@ -93,7 +101,7 @@ fn if_it_fails_the_last_attempts_status_stands_and_the_line_says_why() {
         let sandbox = Sandbox::new();
         let script = "echo x >>runs; exit 7";
         let done = hooked(&sandbox, "-a 3", hook, script).run();
-        done.exits(7);
+        done.exits(7).stdout_is("");
         let said = done.said();
         assert!(
             said.len() == 2
@@ -109,7 +117,7 @@ fn if_it_fails_the_last_attempts_status_stands_and_the_line_says_why() {
 fn if_it_fails_after_a_death_by_a_signal_we_die_of_that() {
     let sandbox = Sandbox::new();
     let done = hooked(&sandbox, "", "false", "kill -KILL $$").run();
-    done.dies_of(libc::SIGKILL);
+    done.dies_of(libc::SIGKILL).stdout_is("");
 }
 
 #[test]
@@ -118,7 +126,7 @@ fn a_time_limit_ends_all_of_it_and_the_last_attempts_status_stands() {
         let sandbox = Sandbox::new();
         let hook = "sleep 30 & sleep 30; :";
         let done = hooked(&sandbox, limit, hook, "echo x >>runs; exit 7").run();
-        done.exits(7).took_less_than(AT_ONCE);
+        done.exits(7).stdout_is("").took_less_than(AT_ONCE);
         assert_eq!(sandbox.lines("runs"), 1, "{done:?}");
         let last = *done.said().last().expect("a line");
         assert!(
@@ -149,7 +157,7 @@ fn a_signal_during_it_is_passed_on_and_ends_us_by_that_signal() {
         let mut running = call.spawn();
         running.await_stderr("ready").signal(SIGTERM);
         let done = running.wait();
-        done.dies_of(SIGTERM).took_less_than(AT_ONCE);
+        done.dies_of(SIGTERM).stdout_is("").took_less_than(AT_ONCE);
         assert_eq!(sandbox.lines("runs"), 1, "{done:?}");
         assert_eq!(sandbox.text("heard"), heard);
     }
@@ -160,7 +168,7 @@ fn a_background_job_of_it_is_not_waited_for() {
     let sandbox = Sandbox::new();
     let hook = "sleep 30 >/dev/null 2>&1 & echo $! >pid";
     let done = hooked(&sandbox, "-a 2", hook, "exit 7").run();
-    done.exits(7).took_less_than(AT_ONCE);
+    done.exits(7).stdout_is("").took_less_than(AT_ONCE);
     end(sandbox.text("pid").trim().parse().expect("a pid"));
 }
 
@@ -170,7 +178,7 @@ fn its_text_is_never_told() {
         let sandbox = Sandbox::new();
         let hook = ": hunter2; [ $RETRY_ATTEMPT = 2 ] || { sleep 0.5; exit 1; }";
         let done = hooked(&sandbox, options, hook, "exit 7").run();
-        done.exits(7);
+        done.exits(7).stdout_is("");
         assert!(!done.stderr.contains("hunter2"), "{done:?}");
         assert!(done.stderr.contains("--before-retry"), "{done:?}");
     }

@@ -65,7 +65,7 @@ fn why_a_command_cannot_be_executed_is_said() {
     let files = "mkdir bin bin/folder; echo >bin/plain
         printf '#!/no/such -e\\r\\n' >bin/lost; printf '#! /bin/sh\\r\\nexit 0\\r\\n' >bin/dos
         printf '#!%s\\n' $PWD/bin/lost >bin/chain; chmod +x bin/lost bin/dos bin/chain";
-    sandbox.bash(files).run().exits(0);
+    sandbox.bash(files).run().exits(0).stdout_is("");
     let not_marked = "permission denied: it is not marked as executable (chmod +x)";
     let no_interpreter = "not found: the interpreter that its first line names does not exist";
     let dos = "not found: its first line ends in CR, which makes a wrong name of its interpreter";
@@ -84,6 +84,7 @@ fn why_a_command_cannot_be_executed_is_said() {
             let script = format!("PATH=$PWD/bin:$PATH retry -- {place}{program}");
             let done = sandbox.bash(&script).run();
             done.exits(exit)
+                .stdout_is("")
                 .says(&[&format!("{place}{program}: cannot run: {why}")]);
         }
     }
@@ -98,7 +99,8 @@ fn the_first_program_in_path_that_can_be_executed_is_run() {
         PATH=$PWD/a:$PATH retry -a 1 -- prog 2>said; echo $?; grep -o 'permission denied' said";
     let done = sandbox.bash(script).run();
     let ran = sandbox.path("b/prog");
-    done.stdout_is(&format!("{} x\n4\n126\npermission denied\n", ran.display()));
+    done.exits(0)
+        .stdout_is(&format!("{} x\n4\n126\npermission denied\n", ran.display()));
 }
 
 #[test]
@@ -114,7 +116,11 @@ fn a_script_without_an_interpreter_line_is_run_by_the_shell() {
 #[test]
 fn a_program_that_is_being_written_is_tried_again_until_it_is_done() {
     let sandbox = Sandbox::new();
-    sandbox.bash("cp \"$(type -P true)\" busy").run().exits(0);
+    sandbox
+        .bash("cp \"$(type -P true)\" busy")
+        .run()
+        .exits(0)
+        .stdout_is("");
     let writer = std::fs::File::options()
         .append(true)
         .open(sandbox.path("busy"))
@@ -124,20 +130,24 @@ fn a_program_that_is_being_written_is_tried_again_until_it_is_done() {
         .spawn();
     running.await_stderr("attempt 1/100 failed: cannot run: text file busy; next in");
     drop(writer);
-    running.wait().exits(0);
+    running.wait().exits(0).stdout_is("");
 }
 
 #[test]
 fn a_program_that_stays_busy_exits_126_after_all_attempts() {
     let sandbox = Sandbox::new();
-    sandbox.bash("cp \"$(type -P true)\" busy").run().exits(0);
+    sandbox
+        .bash("cp \"$(type -P true)\" busy")
+        .run()
+        .exits(0)
+        .stdout_is("");
     let writer = std::fs::File::options()
         .append(true)
         .open(sandbox.path("busy"))
         .expect("a file");
     let done = sandbox.retry(R).args(["--", "./busy"]).run();
     drop(writer);
-    done.exits(126);
+    done.exits(126).stdout_is("");
     assert_eq!(done.failures(), 3, "{done:?}");
 }
 
@@ -145,11 +155,12 @@ fn a_program_that_stays_busy_exits_126_after_all_attempts() {
 fn a_path_that_leads_nowhere_is_shown_as_typed() {
     let done = Sandbox::new().retry("-- /opt/nonexistent/curl").run();
     done.exits(127)
+        .stdout_is("")
         .says(&["/opt/nonexistent/curl: cannot run: not found"]);
     let done = Sandbox::new()
         .retry("--log-format github -- ./no/curl")
         .run();
-    done.exits(127);
+    done.exits(127).stdout_is("");
     assert!(
         done.stderr
             .contains("\n::error title=retry::./no/curl: cannot run: not found\n"),

@@ -7,12 +7,13 @@ fn what_looks_like_our_options_behind_the_dashes_belongs_to_the_command() {
     check(
         "retry -a 1 -- printf '%s ' -b --base --jitter; echo",
         "-b --base --jitter \n",
-    );
+    )
+    .stderr_is("");
 }
 
 #[test]
 fn empty_arguments_are_arguments() {
-    check("retry -a 1 -- sh -c 'echo $#' _ '' 'b c' ''", "3\n");
+    check("retry -a 1 -- sh -c 'echo $#' _ '' 'b c' ''", "3\n").stderr_is("");
 }
 
 #[test]
@@ -22,12 +23,16 @@ fn the_arguments_reach_the_command_byte_for_byte() {
         .retry("-a 1 -- printf %s\\n -x --help")
         .args(["", "b c", "--"])
         .run();
-    done.exits(0).stdout_is("-x\n--help\n\nb c\n--\n");
+    done.exits(0)
+        .stdout_is("-x\n--help\n\nb c\n--\n")
+        .stderr_is("");
     let done = sandbox
         .retry("-a 1 printf %s\\n -x --help")
         .args(["", "--", "-a"])
         .run();
-    done.exits(0).stdout_is("-x\n--help\n\n--\n-a\n");
+    done.exits(0)
+        .stdout_is("-x\n--help\n\n--\n-a\n")
+        .stderr_is("");
 }
 
 #[test]
@@ -35,7 +40,7 @@ fn bytes_that_are_no_text_reach_the_command() {
     let done = Sandbox::new()
         .bash("retry -a 1 -- printf %s $'\\xff\\xfe' | od -An -tx1 | tr -d ' '")
         .run();
-    done.exits(0).stdout_is("fffe\n");
+    done.exits(0).stdout_is("fffe\n").stderr_is("");
 }
 
 #[test]
@@ -81,7 +86,7 @@ fn a_dash_from_a_printed_text_gets_a_hint() {
         let done = Sandbox::new().retry(&format!("{option} true")).run();
         let hint =
             "cannot run: not found (a dash as printed in texts; write --attempts with hyphens)";
-        done.exits(127);
+        done.exits(127).stdout_is("");
         assert!(done.stderr.contains(hint), "{done:?}");
     }
 }
@@ -89,6 +94,6 @@ fn a_dash_from_a_printed_text_gets_a_hint() {
 #[test]
 fn a_number_where_the_command_should_be_gets_a_hint() {
     let done = Sandbox::new().retry("5 true").run();
-    done.exits(127);
+    done.exits(127).stdout_is("");
     assert!(done.stderr.contains("retry --attempts 5 ..."), "{done:?}");
 }

@@ -10,6 +10,7 @@ fn the_deadline_ends_a_running_attempt() {
         .retry_sh(&format!("{FAST} --deadline 500ms"), "sleep 30")
         .run();
     done.exits(124)
+        .stdout_is("")
         .took_at_least(Duration::from_millis(500))
         .took_less_than(AT_ONCE);
     assert_eq!(done.failures(), 1, "{done:?}");
@@ -23,7 +24,7 @@ fn a_delay_that_would_pass_the_deadline_is_not_begun() {
             "exit 6",
         )
         .run();
-    done.exits(6).took_less_than(AT_ONCE).says(&[
+    done.exits(6).stdout_is("").took_less_than(AT_ONCE).says(&[
         "sh: attempt 1/5 failed: exit 6 after …; giving up after …: a delay of 30.0s does not fit in the deadline of 10.0s, of which … is left",
     ]);
 }
@@ -37,6 +38,7 @@ fn the_time_for_one_attempt_is_not_the_time_for_all() {
         )
         .run();
     done.exits(124)
+        .stdout_is("")
         .took_at_least(Duration::from_millis(3900))
         .took_less_than(AT_ONCE);
     assert!(done.failures() >= 2, "{done:?}");

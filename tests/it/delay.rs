@@ -12,6 +12,7 @@ fn a_delay_is_never_cut_short() {
         .retry_sh("--base 200ms --jitter none -a 2", "exit 1")
         .run();
     done.exits(1)
+        .stdout_is("")
         .took_at_least(Duration::from_millis(200))
         .took_less_than(AT_ONCE);
 }
@@ -22,6 +23,7 @@ fn there_is_no_delay_after_the_last_attempt() {
         .retry("--base 1s --factor 60 --cap 2m --jitter none --attempts 2 -- false")
         .run();
     done.exits(1)
+        .stdout_is("")
         .took_at_least(Duration::from_secs(1))
         .took_less_than(AT_ONCE);
 }
@@ -32,6 +34,7 @@ fn a_time_out_is_followed_by_the_same_delay_as_a_failure() {
         .retry("--base 1s --cap 1s --jitter none --timeout 200ms --attempts 2 -- sleep 30")
         .run();
     done.exits(124)
+        .stdout_is("")
         .took_at_least(Duration::from_millis(1400))
         .took_less_than(AT_ONCE);
 }

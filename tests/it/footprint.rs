@@ -37,7 +37,7 @@ fn waiting_for_a_command_that_has_closed_its_streams_or_does_not_use_them_costs_
         let sandbox = Sandbox::new();
         let (stdin, writer) = pipe();
         let call = sandbox.retry_sh(&format!("-a 1 {options}"), &script);
-        call.stdin(stdin).run().exits(0);
+        call.stdin(stdin).run().exits(0).stdout_is("").stderr_is("");
         drop(writer);
         let cost = sandbox.text("cost");
         let cost: Vec<u64> = cost.lines().filter_map(|line| line.parse().ok()).collect();
@@ -52,7 +52,7 @@ fn descriptors_do_not_pile_up() {
     let sandbox = Sandbox::new();
     let (stdin, writer) = pipe();
     let call = sandbox.retry_sh(&options, script).stdin(stdin);
-    call.run().exits(1);
+    call.run().exits(1).stdout_is("");
     drop(writer);
     let counts = sandbox.text("counts");
     let counts: Vec<u64> = counts
@@ -80,7 +80,7 @@ fn much_output_takes_little_memory() {
     let proc = format!("/proc/{}/status", running.pid().as_raw_nonzero());
     let status = std::fs::read_to_string(proc).expect("a process");
     reader.read_to_end(&mut text).expect("the rest");
-    running.wait().exits(0);
+    running.wait().exits(0).stderr_is("");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse::<u32>().ok());
     assert!(peak.expect("a size") < 8192, "{status}");
@@ -98,7 +98,7 @@ fn after_many_attempts_memory_and_descriptors_are_what_they_were_after_few() {
     let done = Sandbox::new()
         .retry_sh(&format!("-q -a {last} --base 0 --timeout 30s"), &script)
         .run();
-    done.exits(3);
+    done.exits(3).stderr_is("");
     let readings: Vec<u64> = done
         .stdout
         .split_whitespace()
@@ -206,5 +206,5 @@ fn nothing_wakes_us_during_a_delay() {
     let_pass("1.5");
     assert_eq!(activity(running.pid()), before);
     running.signal(SIGTERM);
-    running.wait().dies_of(SIGTERM);
+    running.wait().dies_of(SIGTERM).stdout_is("");
 }

@@ -179,7 +179,7 @@ fn a_reader_that_leaves_a_pipe_that_does_not_block_ends_it_as_any_reader_does() 
     let mut running = sandbox.retry("--help").stdout(writer).spawn();
     running.await_alone();
     drop(reader);
-    running.wait().dies_of(libc::SIGPIPE);
+    running.wait().dies_of(libc::SIGPIPE).stderr_is("");
 }
 
 #[cfg(target_os = "linux")]

@@ -36,7 +36,7 @@ fn a_command_that_falls_silent_is_ended_and_the_line_says_why() {
     }
     let options = format!("{FAST} -a 1 --idle-timeout 20s --timeout 300ms");
     let done = Sandbox::new().retry_sh(&options, "sleep 30").run();
-    done.exits(124);
+    done.exits(124).stdout_is("");
     assert!(!done.stderr.contains("silence"), "{done:?}");
 }
 
@@ -47,7 +47,9 @@ fn no_limit_is_no_limit_for_silence() {
         Sandbox::new()
             .retry_sh(&options, "sleep 0.5")
             .run()
-            .exits(0);
+            .exits(0)
+            .stdout_is("")
+            .stderr_is("");
     }
 }
 

@@ -15,6 +15,7 @@ fn streams_that_are_all_closed_change_nothing() {
     Sandbox::new()
         .bash("retry -a 1 -- sh -c 'exit 4' <&- >&- 2>&-; echo $?")
         .run()
+        .exits(0)
         .stdout_is("4\n");
 }
 
@@ -32,7 +33,7 @@ fn a_working_directory_that_is_gone_changes_nothing() {
     let done = Sandbox::new()
         .bash("mkdir d; cd d; rmdir ../d; retry -a 1 -- sh -c 'exit 8'; echo $?")
         .run();
-    done.stdout_is("8\n");
+    done.exits(0).stdout_is("8\n");
 }
 
 #[cfg(target_os = "linux")]
@@ -40,7 +41,12 @@ fn a_working_directory_that_is_gone_changes_nothing() {
 fn the_command_inherits_no_descriptor_of_ours() {
     let script =
         "ls /proc/self/fd >plain; retry -a 1 -- ls /proc/self/fd >wrapped; diff plain wrapped";
-    Sandbox::new().bash(script).run().exits(0).stdout_is("");
+    Sandbox::new()
+        .bash(script)
+        .run()
+        .exits(0)
+        .stdout_is("")
+        .stderr_is("");
 }
 
 #[test]
@@ -52,7 +58,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
         .stdin(Stdio::piped());
     let mut running = call.spawn();
     running.await_stdout("ready").signal(SIGHUP).close_stdin();
-    running.wait().exits(0).stdout_is("ready\n");
+    running.wait().exits(0).stdout_is("ready\n").stderr_is("");
 }
 
 /// A mask of signals as a program finds it in /proc/self/status, with and without us before it.
@@ -120,7 +126,8 @@ fn a_blocked_sigchld_does_not_hide_the_childs_end() {
         .retry_sh("-a 1", "exit 5")
         .blocking(SIGCHLD)
         .run()
-        .exits(5);
+        .exits(5)
+        .stdout_is("");
 }
 
 #[test]
@@ -129,5 +136,6 @@ fn an_ignored_sigchld_does_not_hide_the_childs_end() {
         .retry_sh("-a 1", "exit 5")
         .ignoring(SIGCHLD)
         .run()
-        .exits(5);
+        .exits(5)
+        .stdout_is("");
 }

@@ -15,7 +15,12 @@ use crate::support::{AT_ONCE, FAST, Sandbox};
 fn many_runs_may_write_to_one_log() {
     let sandbox = Sandbox::new();
     let script = "seq 200 | xargs -P20 -I{} retry -q $FAST -a 2 --log $T/l -- false";
-    sandbox.bash(script).run().exits(123);
+    sandbox
+        .bash(script)
+        .run()
+        .exits(123)
+        .stdout_is("")
+        .stderr_is("");
     let log = sandbox.log();
     assert_eq!(log.len(), 200 * 5);
     for end in log.iter().filter(|line| line["event"] == "end") {
@@ -29,13 +34,17 @@ fn many_runs_may_write_to_one_log() {
 fn a_log_is_appended_to_and_made_as_the_umask_says() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("old"), "what was there\n").expect("a file");
-    sandbox.retry("--log old -- true").run().exits(0);
+    sandbox
+        .retry("--log old -- true")
+        .run()
+        .exits(0)
+        .stdout_is("");
     let log = sandbox.text("old");
     let ours = log.strip_prefix("what was there\n").expect("it is there");
     assert_eq!(schema::lines(ours).len(), 3);
     for (umask, mode) in [("022", 0o644), ("077", 0o600)] {
         let script = format!("umask {umask}; retry --log $T/{umask} -- true");
-        sandbox.bash(&script).run().exits(0);
+        sandbox.bash(&script).run().exits(0).stdout_is("");
         let file = fs::metadata(sandbox.path(umask)).expect("a file");
         assert_eq!(file.permissions().mode() & 0o777, mode);
     }
@@ -99,7 +108,7 @@ fn a_log_of_somebody_elses_is_left_alone() {
         .args(&nobody[1..])
         .args(options)
         .run();
-    done.exits(1).says(&[
+    done.exits(1).stdout_is("").says(&[
         "false: the file of --log cannot be written: permission denied",
         "false: attempt 1/1 failed: exit 1 after …; giving up after …",
     ]);
@@ -112,7 +121,7 @@ fn a_log_that_must_not_grow_ends_nothing() {
     let script = "ulimit -f 0; retry $FAST -a 2 --log l -- false";
     let done = sandbox.bash(script).run();
     assert!(
-        done.exits(1).said()[0].ends_with("cannot be written: file too large"),
+        done.exits(1).stdout_is("").said()[0].ends_with("cannot be written: file too large"),
         "{done:?}"
     );
     assert_eq!((done.said().len(), done.failures()), (3, 2));
@@ -137,7 +146,7 @@ fn a_reader_that_has_read_enough_ends_nothing() {
         while_read='while kill -0 $(cat reader); do sleep .01; done; exit 7'
         retry -a 1 --log fifo -- sh -c \"$while_read\" 2>&1 | grep '^retry'; exit ${PIPESTATUS[0]}";
     let done = sandbox.bash(script).run();
-    let said: Vec<&str> = done.exits(7).stdout.lines().collect();
+    let said: Vec<&str> = done.exits(7).stderr_is("").stdout.lines().collect();
     assert_eq!(said.len(), 2, "{done:?}");
     assert!(said[0].contains("failed: exit 7 after"), "{done:?}");
     let lost = "sh: the file of --log cannot be written: broken pipe";
@@ -159,7 +168,10 @@ fn the_command_does_not_get_the_log() {
     let done = sandbox
         .retry_sh("--log l", "readlink /proc/$$/fd/*; true")
         .run();
-    assert!(!done.exits(0).stdout.contains("/l\n"), "{done:?}");
+    assert!(
+        !done.exits(0).stderr_is("").stdout.contains("/l\n"),
+        "{done:?}"
+    );
 }
 
 #[test]
@@ -168,7 +180,7 @@ fn a_wrong_call_is_no_run_and_leaves_the_log_alone() {
     let done = sandbox
         .retry("--log-format json --log l --factor 1 --backoff linear true")
         .run();
-    assert_eq!(on_stderr(done.exits(125)).len(), 1);
+    assert_eq!(on_stderr(done.exits(125).stdout_is("")).len(), 1);
     assert_eq!(sandbox.text("l"), "");
 }
 
@@ -176,7 +188,12 @@ fn a_wrong_call_is_no_run_and_leaves_the_log_alone() {
 fn a_line_that_another_run_has_not_ended_takes_no_line_of_ours_with_it() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("l"), "{\"event\":\"sta").expect("a file");
-    sandbox.retry("-q --log l -- true").run().exits(0);
+    sandbox
+        .retry("-q --log l -- true")
+        .run()
+        .exits(0)
+        .stdout_is("")
+        .stderr_is("");
     let text = sandbox.text("l");
     let starts = text
         .lines()
@@ -188,5 +205,5 @@ fn a_line_that_another_run_has_not_ended_takes_no_line_of_ours_with_it() {
 fn the_name_of_the_file_may_be_any_bytes() {
     let script = "retry -a 1 --log=$'\\xff' -- true; ls | od -An -tx1 | tr -d ' '";
     let done = Sandbox::new().bash(script).run();
-    done.exits(0).stdout_is("ff0a\n");
+    done.exits(0).stdout_is("ff0a\n").stderr_is("");
 }

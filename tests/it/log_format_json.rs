@@ -23,7 +23,7 @@ fn every_line_on_stderr_is_an_object_and_the_same_as_in_the_file() {
         let done = sandbox
             .retry_sh(&format!("{options} {more}"), "exit 7")
             .run();
-        let lines = on_stderr(done.exits(code));
+        let lines = on_stderr(done.exits(code).stdout_is(""));
         assert_eq!(done.stderr, sandbox.text("l"));
         assert_eq!(last(&lines)["exit_status"], code);
         if more.is_empty() || more == "-v" {
@@ -52,7 +52,7 @@ fn warnings_are_objects_too() {
     let script = "RETRY_ATTEMPT=1 retry $FAST -a 3 --log-format json --log no/such/log \
         --shared no/such/budget --retry-after @h -- sh -c 'ln -sf h h; exit 1'";
     let done = sandbox.bash(script).run();
-    let lines = on_stderr(done.exits(1));
+    let lines = on_stderr(done.exits(1).stdout_is(""));
     assert_eq!(lines[0]["event"], "start");
     let mut kinds = all(&lines, "warning", "kind");
     kinds.sort_by_key(Value::to_string);
@@ -79,7 +79,7 @@ fn the_quiet_say_no_objects_either() {
     let sandbox = Sandbox::new();
     let options = format!("{FAST} -q -a 2 --log-format json --log no/such/log");
     let done = sandbox.retry_sh(&options, "exit 7").run();
-    assert_eq!(done.exits(7).stderr, "");
+    assert_eq!(done.exits(7).stdout_is("").stderr, "");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn an_error_before_the_run_is_text_where_nobody_asked_for_objects() {
         "retry --log-format github --retry-after @/etc -- true",
     ] {
         let done = Sandbox::new().bash(script).run();
-        done.exits(125);
+        done.exits(125).stdout_is("");
         assert_eq!(done.said().len(), 1, "{script}: {done:?}");
     }
 }

@@ -149,7 +149,8 @@ fn the_log_names_the_run_as_the_command_knows_it() {
     let start = &sandbox.log()[0];
     let run_id = start["run_id"].as_str().expect("a text");
     done.exits(0)
-        .stdout_is(&format!("{run_id} {}\n", start["pid"]));
+        .stdout_is(&format!("{run_id} {}\n", start["pid"]))
+        .stderr_is("");
 }
 
 /// The lines on stderr, all of which must be valid.
@@ -166,7 +167,12 @@ fn the_same_seed_is_told_with_the_same_delays() {
         .zip([7, 7, 8])
         .map(|(file, seed)| {
             let options = format!("-q -a 6 --base 4ms --cap 64ms --seed {seed} --log {file}");
-            sandbox.retry_sh(&options, "exit 1").run().exits(1);
+            sandbox
+                .retry_sh(&options, "exit 1")
+                .run()
+                .exits(1)
+                .stdout_is("")
+                .stderr_is("");
             let log = schema::lines(&sandbox.text(file));
             assert_eq!(log[0]["policy"]["seed"], seed.to_string());
             all(&log, "delay", "delay_ms")
@@ -189,7 +195,7 @@ fn a_signal_during_a_delay_is_why_the_run_ends() {
     running.await_stderr("\"event\":\"delay\"");
     running.signal(SIGTERM);
     let done = running.wait();
-    let lines = on_stderr(done.dies_of(SIGTERM));
+    let lines = on_stderr(done.dies_of(SIGTERM).stdout_is(""));
     assert_eq!(done.stderr, sandbox.text("l"));
     assert_eq!(all(&lines, "delay", "delay_ms"), [60_000]);
     let end = last(&lines);
@@ -224,7 +230,7 @@ fn no_secret_gets_into_a_log() {
         TOKEN=s3cr3t retry $FAST -a 2 --log s3cr3t/l --log-format json --before-retry ': s3cr3t' \
         --stop-if s3cr3t --retry-after @s3cr3t/h --shared s3cr3t/b -- s3cr3t/x s3cr3t";
     let done = sandbox.bash(script).run();
-    let lines = on_stderr(done.exits(1));
+    let lines = on_stderr(done.exits(1).stdout_is(""));
     assert_eq!((lines.len(), &lines[0]["program"]), (5, &json!("x")));
     assert!(!done.stderr.contains("s3cr3t"), "{done:?}");
     assert!(!sandbox.text("s3cr3t/l").contains("s3cr3t"));

@@ -7,9 +7,9 @@ const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 #[test]
 fn quiet_says_nothing_whatever_happens() {
     let sandbox = Sandbox::new();
-    for command in ["false", "nosuchprogram", "true"] {
+    for (command, exit) in [("false", 1), ("nosuchprogram", 127), ("true", 0)] {
         let done = sandbox.retry(&format!("-q {FAST} -- {command}")).run();
-        assert_eq!(done.stderr, "", "{done:?}");
+        done.exits(exit).stdout_is("").stderr_is("");
     }
 }
 
@@ -27,14 +27,15 @@ fn only_the_programs_name_is_said_and_never_its_arguments() {
     let secret = "hunter2";
     let sandbox = Sandbox::new();
     let commands = [
-        vec!["sh", "-c", "exit 3", secret],
-        vec!["nosuchprogram", secret],
-        vec!["nosuchprogram --password hunter2"],
-        vec!["/no/such/hunter2~/curl"],
-        vec!["TOKEN=hunter2/curl"],
+        (3, vec!["sh", "-c", "exit 3", secret]),
+        (127, vec!["nosuchprogram", secret]),
+        (127, vec!["nosuchprogram --password hunter2"]),
+        (127, vec!["/no/such/hunter2~/curl"]),
+        (127, vec!["TOKEN=hunter2/curl"]),
     ];
-    for command in commands {
+    for (exit, command) in commands {
         let done = sandbox.retry(&format!("-v {R} --")).args(&command).run();
+        done.exits(exit).stdout_is("");
         assert!(
             !done.stderr.contains(secret) && !done.stderr.is_empty(),
             "{done:?}"
@@ -50,7 +51,7 @@ fn a_long_list_does_not_make_a_long_line() {
         .arg(&list)
         .args(["--", "false"])
         .run();
-    done.exits(1);
+    done.exits(1).stdout_is("");
     assert!(done.stderr.len() < 400, "{done:?}");
 }
 
@@ -74,7 +75,7 @@ fn each_line_says_which_attempt_failed_how_and_how_long_the_delay_is() {
 }
 
 #[test]
-fn death_by_a_signal_is_a_failure_and_the_line_names_the_signal() {
+fn death_by_a_signal_is_tried_again_and_the_line_names_the_signal() {
     let done = check(
         "retry $FAST -a 2 -- sh -c 'kill -9 $$'; echo rc=$?",
         "rc=137\n",
@@ -91,7 +92,7 @@ fn without_an_end_the_number_of_an_attempt_stands_alone() {
     let done = Sandbox::new()
         .retry_sh(&format!("{FAST} -a inf"), script)
         .run();
-    done.exits(0).says(&[
+    done.exits(0).stdout_is("").says(&[
         "sh: attempt 1 failed: exit 1 after …; next in …",
         "sh: attempt 2 failed: exit 1 after …; next in …",
         "sh: succeeded on attempt 3 after …",

@@ -58,7 +58,7 @@ fn a_log_keeps_the_order_in_which_both_streams_were_written() {
             format!("{retry} >>f 2>>f; cat f"),
             format!("{retry} >f 2>&1; cat f"),
         ] {
-            check(&call, ORDER);
+            check(&call, ORDER).stderr_is("");
         }
     }
 }
@@ -98,7 +98,7 @@ fn streams_that_a_rule_tells_apart_or_that_lead_elsewhere_have_a_pipe_each() {
         ("--fail-if zzz", ">>f 2>>e; cat f", "two"),
     ] {
         let call = format!("{retry} {options} -- {script} {streams}");
-        check(&call, &format!("{pipes}\n"));
+        check(&call, &format!("{pipes}\n")).stderr_is("");
     }
 }
 

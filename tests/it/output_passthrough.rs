@@ -32,7 +32,7 @@ fn what_is_looked_at_stays_the_same_byte_for_byte() {
     let script = "head -c 3000000 /dev/urandom >b
         retry --stop-if '(?-u)\\xff\\x00ZZZ' -- sh -c 'cat b & cat b >&2; wait' >o 2>e; cmp b o && cmp b e && echo SAME
         retry --stop-if '(?-u)\\xff\\x00ZZZ' -- cat b | cmp b - && echo SAME";
-    check(script, "SAME\nSAME\n");
+    check(script, "SAME\nSAME\n").stderr_is("");
 }
 
 #[cfg(target_os = "linux")]
@@ -45,7 +45,12 @@ fn what_is_not_looked_at_is_the_very_descriptor_that_we_have() {
         done
         sed -i 's/pipe:.*/a pipe/; s/.*\\///' seen";
     let sandbox = Sandbox::new();
-    sandbox.bash(script).run().exits(0);
+    sandbox
+        .bash(script)
+        .run()
+        .exits(0)
+        .stdout_is("")
+        .stderr_is("");
     let seen = sandbox.text("seen");
     let seen: Vec<&str> = seen.lines().collect();
     let (out, err, tap) = ("out", "err", "a pipe");
@@ -77,7 +82,7 @@ fn our_stdout_and_that_of_the_command_make_writers_wait() {
     // O_NONBLOCK is an octal 4000.
     let script = "w() { grep -q '^flags:.*[4-7]...$' /proc/self/fdinfo/1 && echo never waits || echo waits; }
         export -f w; { w; retry --stop-if x -- bash -c w; w; } | cat";
-    check(script, "waits\nwaits\nwaits\n");
+    check(script, "waits\nwaits\nwaits\n").stderr_is("");
 }
 
 #[test]
@@ -139,7 +144,7 @@ fn the_other_end_of_a_terminal_gets_it_too() {
     let call = Sandbox::new()
         .retry("-a 1 --fail-if zzz -- echo hello")
         .stdout(keys.try_clone().expect("a descriptor"));
-    call.run().exits(0);
+    call.run().exits(0).stderr_is("");
     let mut typed = [0; 6];
     std::fs::File::from(line)
         .read_exact(&mut typed)

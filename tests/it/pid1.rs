@@ -18,7 +18,8 @@ fn as_pid_1_a_death_by_signal_is_128_and_its_number() {
     for (signal, code) in [("SEGV", 139), ("TERM", 143), ("KILL", 137)] {
         as_init(&Sandbox::new(), "-a 1", &format!("kill -{signal} $$"))
             .run()
-            .exits(code);
+            .exits(code)
+            .stdout_is("");
     }
 }
 
@@ -29,7 +30,7 @@ const ZOMBIES: &str = "ps -eo ppid=,stat= | awk '$1 == 1 && $2 ~ /Z/' | wc -l";
 fn as_pid_1_orphans_are_reaped_while_the_command_runs() {
     let orphans = "for i in 1 2 3 4; do (sleep 0.1 & ); done; sleep 0.5";
     let done = as_init(&Sandbox::new(), "-a 1", &format!("{orphans}; {ZOMBIES}")).run();
-    done.exits(0).stdout_is("0\n");
+    done.exits(0).stdout_is("0\n").stderr_is("");
 }
 
 #[test]
@@ -44,7 +45,8 @@ fn as_pid_1_orphans_are_reaped_during_a_delay() {
     let sandbox = Sandbox::new();
     as_init(&sandbox, "-a 2 --base 1500ms --jitter none", &script)
         .run()
-        .exits(0);
+        .exits(0)
+        .stdout_is("");
     assert_eq!(sandbox.text("zombies"), "0\n");
 }
 
@@ -79,7 +81,11 @@ fn as_pid_1_a_signal_from_outside_ends_a_delay_at_once() {
     let mut running = as_init(&sandbox, "--base 60s --cap 60s --jitter none", "exit 1").spawn();
     running.await_stderr("next in 1m 0s");
     signal(only_child(running.pid()), rustix::process::Signal::TERM);
-    running.wait().exits(143).took_less_than(AT_ONCE);
+    running
+        .wait()
+        .exits(143)
+        .stdout_is("")
+        .took_less_than(AT_ONCE);
 }
 
 #[test]
@@ -113,5 +119,6 @@ fn the_first_process_of_a_new_namespace_is_run_like_any_other() {
     call(&sandbox, &words)
         .args([RETRY, "-a", "1", "--", "sh", "-c", "exit 3"])
         .run()
-        .exits(3);
+        .exits(3)
+        .stdout_is("");
 }

@@ -11,7 +11,7 @@ fn in_our_own_group_a_time_limit_ends_the_child_and_its_descendants() {
             script,
         )
         .run();
-    done.exits(124).took_less_than(AT_ONCE);
+    done.exits(124).stdout_is("").took_less_than(AT_ONCE);
 }
 
 #[test]
@@ -98,6 +98,6 @@ fn in_our_own_group_what_keeps_forking_is_ended_too() {
         let options = format!("-a 1 --process-group inherit --timeout {limit} -k 200ms --");
         Sandbox::new().retry(&options).args(["perl", "-e", script])
     });
-    done.exits(124);
+    done.exits(124).stdout_is("");
     assert!(!done.stderr.contains("left behind"), "{done:?}");
 }

@@ -50,7 +50,7 @@ fn a_limit_ends_what_the_command_has_put_into_groups_of_its_own() {
 }
 
 #[test]
-fn whichever_limit_it_is() {
+fn every_kind_of_limit_ends_them() {
     for limit in ["--idle-timeout 700ms", "--deadline 700ms"] {
         let options = format!("-a 2 {FAST} {limit}");
         let done = around_bash(&Sandbox::new(), &options, &alone(APART[0])).run();
@@ -64,7 +64,7 @@ fn a_limit_ends_what_the_hook_has_put_into_groups_of_its_own() {
         let sandbox = Sandbox::new();
         let call = sandbox.retry(&format!("{FAST} {limit} --before-retry"));
         let done = call.arg(APART[0]).args(["--", "sh", "-c", "exit 7"]).run();
-        done.exits(7);
+        done.exits(7).stdout_is("");
         assert!(
             done.stderr.contains("--before-retry failed: timed out"),
             "{done:?}"
@@ -162,7 +162,7 @@ fn what_keeps_forking_into_groups_of_its_own_is_ended_too() {
     for group in ["new", "inherit"] {
         let options = format!("-a 1 --process-group {group} --timeout 200ms -k 200ms -- perl -e");
         let done = Sandbox::new().retry(&options).arg(script).run();
-        done.exits(124).took_less_than(AT_ONCE);
+        done.exits(124).stdout_is("").took_less_than(AT_ONCE);
         assert!(!done.stderr.contains("left behind"), "{done:?}");
     }
 }

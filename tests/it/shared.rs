@@ -10,7 +10,7 @@ use crate::support::{AT_ONCE, FAST, Running, Sandbox, rounds};
 fn first_attempts_cost_nothing() {
     let script = "for i in 1 2 3 4; do retry $FAST -a 1 --shared bud --budget 3 -- false; done
         retry $FAST -a 2 --shared bud --budget 3 -- failn 1 1 >/dev/null 2>&1; echo $?";
-    Sandbox::new().bash(script).run().stdout_is("0\n");
+    Sandbox::new().bash(script).run().exits(0).stdout_is("0\n");
 }
 
 #[test]
@@ -45,7 +45,11 @@ fn successes_give_back() {
     let script = "retry -q $FAST -a 9 --shared bud --budget 1 -- false
         for i in 1 2 3 4 5 6 7 8 9 10; do retry --shared bud --budget 1 -- true; done
         retry -q $FAST -a 9 --shared bud --budget 1 -- sh -c 'echo x; exit 1'";
-    Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+    Sandbox::new()
+        .bash(script)
+        .run()
+        .exits(1)
+        .stdout_is("x\nx\n");
 }
 
 #[test]
@@ -54,7 +58,11 @@ fn time_gives_back() {
         retry -q $FAST -a 9 $B -- false
         retry -q --base 1100ms --jitter none -a 2 -- false
         retry -q $FAST -a 9 $B -- sh -c 'echo x; exit 1'";
-    Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+    Sandbox::new()
+        .bash(script)
+        .run()
+        .exits(1)
+        .stdout_is("x\nx\n");
 }
 
 /// What is kept under this name, in the lines of a budget's file.
@@ -170,7 +178,12 @@ fn many_processes_at_once_spend_exactly_what_there_is() {
         "seq 64 | xargs -P64 -I{{}} sh -c 'retry -q --base 0 -a {} --log log{{}} --shared bud --budget {budget} -- false || :'",
         draws + 1
     );
-    sandbox.bash(&script).run().exits(0).stdout_is("");
+    sandbox
+        .bash(&script)
+        .run()
+        .exits(0)
+        .stdout_is("")
+        .stderr_is("");
     let logs: Vec<String> = (1..=64)
         .map(|run| sandbox.text(&format!("log{run}")))
         .collect();
@@ -214,7 +227,8 @@ fn nobody_else_can_read_or_write_it() {
     sandbox
         .bash("umask 0; retry $FAST -a 2 --shared bud -- false")
         .run()
-        .exits(1);
+        .exits(1)
+        .stdout_is("");
     assert_eq!(
         fs::metadata(sandbox.path("bud")).expect("a file").mode() & 0o7777,
         0o600
@@ -247,7 +261,7 @@ fn what_is_not_ours_is_left_as_it_is() {
     is_unusable(&sandbox, "empty", "others may write to it");
     is_unusable(&sandbox, ".", "is a directory");
     is_unusable(&sandbox, "no/such", "no such file");
-    sandbox.bash("mkfifo pipe").run().exits(0);
+    sandbox.bash("mkfifo pipe").run().exits(0).stdout_is("");
     is_unusable(&sandbox, "pipe", "no regular file");
 }
 

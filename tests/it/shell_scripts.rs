@@ -36,7 +36,8 @@ fn a_failure_that_is_made_good_does_not_end_a_script_under_errexit() {
     check(
         "bash -euxo pipefail -c 'retry $FAST -a 4 -- failn 3 1' 2>/dev/null; echo $?",
         &format!("{thrice}out4\n0\n"),
-    );
+    )
+    .stderr_is("");
     check(
         "bash --noprofile --norc -eo pipefail -c 'retry $FAST -a 2 -- failn 1 65 | cat; echo NEXT'",
         "out1\nout2\nNEXT\n",
@@ -76,7 +77,7 @@ fn in_a_pipeline_our_status_is_that_of_the_command_and_our_lines_can_go_along() 
     let done = sandbox
         .bash("retry $FAST -a 2 -- sh -c 'false' 2>&1 | tee log >/dev/null; echo ${PIPESTATUS[0]}")
         .run();
-    done.stdout_is("1\n");
+    done.exits(0).stdout_is("1\n");
     let log = sandbox.text("log");
     assert!(
         log.lines().count() == 2

@@ -25,7 +25,7 @@ fn too_many_processes_are_a_shortage_that_is_tried_again() {
     let script = format!("ulimit -u 1; exec {RETRY} -a 3 --base 10ms -- true");
     let words = [as_nobody(), vec!["bash", "-c", &script]].concat();
     let done = call(&sandbox, &words).run();
-    done.exits(125);
+    done.exits(125).stdout_is("");
     let refused = done
         .said()
         .iter()

@@ -28,6 +28,7 @@ fn the_line_says_which_signal_ended_the_delay() {
     let mut running = Sandbox::new().retry_sh(SLOW, "exit 1").spawn();
     running.await_stderr("next in 30.0s").signal(SIGTERM);
     let done = running.wait();
+    done.dies_of(SIGTERM).stdout_is("");
     assert!(
         done.said()[1].starts_with("sh: stopped by SIGTERM after attempt 1/3"),
         "{done:?}"
@@ -65,7 +66,7 @@ fn a_signal_during_a_run_ends_the_child_and_us_and_leaves_nothing() {
         let script = "sleep 30 | sleep 30 | { echo ready >&2; sleep 30; }; :";
         let mut running = Sandbox::new().retry_sh(R, script).spawn();
         running.await_stderr("ready").signal(signal);
-        running.wait().dies_of(signal);
+        running.wait().dies_of(signal).stdout_is("");
     }
 }
 
@@ -111,7 +112,7 @@ fn a_message_during_a_delay_means_nothing() {
     running
         .await_stderr("SIGUSR1 ignored during the delay")
         .signal(SIGTERM);
-    running.wait().dies_of(SIGTERM);
+    running.wait().dies_of(SIGTERM).stdout_is("");
 }
 
 #[cfg(target_os = "linux")]
@@ -121,14 +122,14 @@ fn if_we_are_killed_the_command_ends_too() {
         .retry_sh(R, "echo ready; exec sleep 41")
         .spawn();
     running.await_stdout("ready").signal(SIGKILL);
-    running.wait().dies_of(SIGKILL);
+    running.wait().dies_of(SIGKILL).stderr_is("");
 }
 
 #[test]
 fn a_core_file_is_the_commands_and_not_ours() {
     let script = "ulimit -c unlimited; exec retry -a 1 -- sh -c 'ulimit -c 0; kill -QUIT $$'";
     let done = Sandbox::new().bash(script).run();
-    done.dies_of(SIGQUIT);
+    done.dies_of(SIGQUIT).stdout_is("");
     assert!(!done.status.core_dumped(), "{done:?}");
 }
 
@@ -140,7 +141,11 @@ fn a_real_time_signal_ends_us_and_the_command_gets_term() {
         .retry_sh(R, &trapping("echo term; exit 9", "TERM"))
         .spawn();
     running.await_stdout("ready").signal(real_time);
-    running.wait().dies_of(real_time).stdout_is("ready\nterm\n");
+    running
+        .wait()
+        .dies_of(real_time)
+        .stdout_is("ready\nterm\n")
+        .stderr_is("");
 }
 
 #[test]
@@ -181,7 +186,7 @@ fn a_signal_sent_to_the_child_alone_is_an_ordinary_failure() {
     let done = Sandbox::new()
         .retry_sh(&format!("{R} --retry-on 143"), script)
         .run();
-    done.exits(0).says(&[
+    done.exits(0).stdout_is("").says(&[
         "sh: attempt 1/3 failed: killed by SIGTERM after …; next in …",
         "sh: succeeded on attempt 2/3 after …",
     ]);
@@ -192,7 +197,7 @@ fn under_timeout_everything_ends_and_nothing_is_left() {
     let done = Sandbox::new()
         .bash("timeout 0.4 retry -a 100 --base 10ms -- sh -c 'sleep 41 & sleep 41; :'; echo $?")
         .run();
-    done.stdout_is("124\n");
+    done.exits(0).stdout_is("124\n");
     assert!(done.took < AT_ONCE, "{done:?}");
 }
 

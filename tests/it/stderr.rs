@@ -12,7 +12,7 @@ fn a_closed_stderr_changes_nothing() {
     let done = sandbox
         .bash("retry $FAST -a 3 -- sh -c 'echo x; exit 1' 2>&-; echo $?")
         .run();
-    done.stdout_is("x\nx\nx\n1\n");
+    done.exits(0).stdout_is("x\nx\nx\n1\n");
 }
 
 #[cfg(target_os = "linux")]
@@ -62,13 +62,13 @@ fn each_line_is_one_write_so_that_lines_of_parallel_runs_stay_whole() {
     let done = sandbox
         .bash("seq 40 | xargs -P20 -n1 sh -c 'retry $FAST -a 3 -- false; :' 2>all; grep -c . all; grep -vcE '^retry\\[[0-9]+\\]: false: attempt [123]/3 failed: exit 1 after [0-9.]+m?s; (next in 10ms|giving up after [0-9.]+m?s)$' all")
         .run();
-    done.stdout_is("120\n0\n");
+    done.exits(1).stdout_is("120\n0\n");
 }
 
 #[test]
 fn a_limit_on_the_size_of_files_loses_lines_and_changes_nothing() {
     let script = "ulimit -f 0; retry $FAST -a 2 -- false 2>said; echo $?";
-    Sandbox::new().bash(script).run().stdout_is("1\n");
+    Sandbox::new().bash(script).run().exits(0).stdout_is("1\n");
 }
 
 #[test]
@@ -80,6 +80,7 @@ fn a_wrong_call_ends_although_nobody_reads_what_is_wrong() {
         .stderr(writer)
         .run()
         .exits(125)
+        .stdout_is("")
         .took_less_than(AT_ONCE);
     drop(reader);
 }

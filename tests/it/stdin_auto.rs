@@ -32,7 +32,7 @@ fn a_file_that_is_written_from_the_same_place_is_not_rewound() {
             all,
         ),
     ] {
-        check(&format!(": >f; {call}; cat f"), output);
+        check(&format!(": >f; {call}; cat f"), output).stderr_is("");
     }
 }
 
@@ -42,7 +42,8 @@ fn a_file_is_rewound_although_it_is_also_written_elsewhere_or_at_its_end() {
     check(
         &format!("printf '1\n2\n' >f; retry -q -a 2 --base 0 {reads} <f >>f; cat f"),
         "1\n2\ngot 1\ngot 1\n",
-    );
+    )
+    .stderr_is("");
     check(
         &format!(
             "printf '1\n2\n' >f; exec 3<>f; cat <&3 >&2; retry -q -a 2 --base 0 {reads} <f >&3; cat f"
@@ -221,7 +222,7 @@ fn that_a_writer_has_ended_is_no_reason_to_stop() {
     check(
         "printf '1\n2\n' | while read l; do retry -q $FAST -a 3 -- sh -c 'echo $1; exit 1' sh $l; done; true",
         "1\n1\n1\n2\n2\n2\n",
-    );
+    ).stderr_is("");
 }
 
 #[test]

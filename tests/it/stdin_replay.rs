@@ -166,6 +166,7 @@ fn a_command_that_needs_little_does_not_wait_for_a_writer_that_goes_on_for_ever(
                 .run()
                 .exits(0)
                 .stdout_is(stdout)
+                .stderr_is("")
                 .took_less_than(AT_ONCE);
             // With us the last reader is gone.
             if let Some(writer) = writer {
@@ -181,11 +182,13 @@ fn a_command_that_reads_little_of_much_succeeds_and_its_writer_is_told() {
     check(
         "yes | retry $FAST --stdin replay -- head -c 2; echo ${PIPESTATUS[*]}",
         "y\n141 0\n",
-    );
+    )
+    .stderr_is("");
     check(
         "yes | head -c 5M | retry -a 1 --stdin replay -- head -c 1; echo $?",
         "y0\n",
-    );
+    )
+    .stderr_is("");
 }
 
 #[test]
@@ -234,7 +237,8 @@ fn with_nothing_to_replay_there_is_nothing_to_read() {
     check(
         "retry --stdin replay -- readlink /proc/self/fd/0 </dev/null",
         "/dev/null\n",
-    );
+    )
+    .stderr_is("");
 }
 
 #[test]
@@ -272,7 +276,7 @@ fn what_is_kept_has_no_name_while_we_run_and_nothing_is_left_when_we_are_killed(
             echo ready >&2; kill -KILL $PPID'
         ls -A tmp; echo END";
     let done = sandbox.bash(script).run();
-    done.stdout_is("END\n");
+    done.exits(0).stdout_is("END\n");
     assert_eq!(sandbox.text("seen"), "2\n2\n600\n", "{done:?}");
 }
 
@@ -352,7 +356,7 @@ fn a_time_limit_ends_a_command_that_waits_for_input_or_does_not_read_it() {
         let writer = (command == "sleep 30").then(|| flood(writer));
         let options = format!("{REPLAY} -a 2 --timeout 300ms -k 60s -- {command}");
         let done = Sandbox::new().retry(&options).stdin(stdin).run();
-        done.exits(124).took_less_than(AT_ONCE);
+        done.exits(124).stdout_is("").took_less_than(AT_ONCE);
         assert_eq!(done.failures(), 2, "{done:?}");
         if let Some(writer) = writer {
             writer.join().expect("it has ended");
@@ -367,7 +371,7 @@ fn if_we_are_killed_a_command_that_waits_for_input_ends_too() {
     let call = Sandbox::new().retry_sh(REPLAY, "echo ready; cat");
     let mut running = call.stdin(stdin).spawn();
     running.await_stdout("ready").signal(SIGKILL);
-    running.wait().dies_of(SIGKILL);
+    running.wait().dies_of(SIGKILL).stderr_is("");
     drop(writer);
 }
 
@@ -377,7 +381,7 @@ fn the_pipe_that_we_were_given_and_the_one_that_the_command_gets_make_readers_wa
     // O_NONBLOCK is an octal 4000.
     let script = "w() { grep -q '^flags:.*[4-7]...$' /proc/self/fdinfo/0 && echo never waits || echo waits; }
         export -f w; sleep 0.3 | { w; retry --stdin replay -- bash -c w; w; }";
-    check(script, "waits\nwaits\nwaits\n");
+    check(script, "waits\nwaits\nwaits\n").stderr_is("");
 }
 
 #[cfg(target_os = "linux")]
@@ -386,7 +390,7 @@ fn the_command_inherits_no_descriptor_of_those_that_are_kept() {
     let script = "o='--stdin replay --stdout once --idle-timeout 30s'
         printf x | ls /proc/self/fd >plain
         printf x | retry $o -- ls /proc/self/fd >wrapped; diff plain wrapped";
-    check(script, "");
+    check(script, "").stderr_is("");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn a_socket_gets_it_too() {
     let mut text = String::new();
     ours.read_to_string(&mut text).expect("numbers");
     ours.shutdown(Shutdown::Both).expect("a socket");
-    running.wait().exits(0);
+    running.wait().exits(0).stderr_is("");
     assert!(text.len() == 588_895 && text.ends_with("\n100000\n"));
 }
 
@@ -114,7 +114,7 @@ fn what_is_held_back_is_the_same_byte_for_byte() {
     check(
         "head -c 300000 /dev/urandom >b; retry $FAST --stdout once -- cat b | cmp b - && retry $FAST --stdout once -- cat b >c && cmp b c && echo SAME",
         "SAME\n",
-    );
+    ).stderr_is("");
 }
 
 #[cfg(target_os = "linux")]
@@ -166,7 +166,7 @@ fn output_that_has_nowhere_to_go_is_no_success() {
         "retry $FAST -a 1 --stdout once -- echo out >&-; [ $? != 0 ] && echo FAILED",
         "FAILED\n",
     );
-    check("retry $FAST -a 1 --stdout once -- true >&-; echo $?", "0\n");
+    check("retry $FAST -a 1 --stdout once -- true >&-; echo $?", "0\n").stderr_is("");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_slow_reader_gets_everything() {
     check(
         "retry $FAST --stdout once -- seq 500000 | { read x; sleep 0.5; tail -n1; }; echo ${PIPESTATUS[0]}",
         "500000\n0\n",
-    );
+    ).stderr_is("");
 }
 
 #[test]
@@ -196,7 +196,11 @@ fn a_signal_ends_us_although_nobody_reads_what_failed() {
     let mut running = call.stderr(stderr).spawn();
     reader.read_exact(&mut [0]).expect("a first byte");
     running.signal(SIGTERM);
-    running.wait().dies_of(SIGTERM).took_less_than(AT_ONCE);
+    running
+        .wait()
+        .dies_of(SIGTERM)
+        .stdout_is("")
+        .took_less_than(AT_ONCE);
     drop(reader);
 }
 
@@ -221,7 +225,10 @@ fn a_background_job_that_holds_stdout_is_not_waited_for() {
     let sandbox = Sandbox::new();
     let script = "sleep 30 2>/dev/null & echo $! >pid; echo up";
     let done = sandbox.retry_sh(ONCE, script).run();
-    done.exits(0).stdout_is("up\n").took_less_than(AT_ONCE);
+    done.exits(0)
+        .stdout_is("up\n")
+        .stderr_is("")
+        .took_less_than(AT_ONCE);
     end(sandbox.text("pid").trim().parse().expect("a pid"));
 }
 
@@ -334,7 +341,7 @@ fn a_command_that_opens_its_stdout_anew_keeps_what_it_has_written() {
         ),
     ] {
         let done = Sandbox::new().retry_sh(ONCE, script).run();
-        done.exits(0).stdout_is(stdout);
+        done.exits(0).stdout_is(stdout).stderr_is("");
     }
 }
 
@@ -343,7 +350,8 @@ fn the_command_sees_a_pipe_whatever_our_stdout_is() {
     check(
         "retry $FAST --stdout once -- sh -c '[ -p /dev/stdout ] && echo pipe' >f; cat f",
         "pipe\n",
-    );
+    )
+    .stderr_is("");
 }
 
 #[test]
@@ -369,7 +377,12 @@ fn what_is_held_back_can_be_read_by_nobody_else() {
         for fd in /proc/$PPID/fd/*; do
             case $(readlink $fd) in $TMPDIR/*deleted*) stat -L -c %a $fd;; esac
         done; ls -A tmp'";
-    sandbox.bash(script).run().exits(0).stdout_is("600\n");
+    sandbox
+        .bash(script)
+        .run()
+        .exits(0)
+        .stdout_is("600\n")
+        .stderr_is("");
 }
 
 #[test]
@@ -377,7 +390,7 @@ fn a_filter_in_a_pipeline_delivers_what_its_successful_attempt_has_made_of_all()
     check(
         "seq 300000 | retry $FAST -a 3 --stdin replay --stdout once -- sh -c 'if [ $RETRY_ATTEMPT = 1 ]; then head -n 1000; exit 1; fi; sed s/^/x/; [ $RETRY_ATTEMPT = 3 ]' 2>/dev/null | cmp - <(seq 300000 | sed s/^/x/) && echo SAME ${PIPESTATUS[*]}",
         "SAME 0 0 0\n",
-    );
+    ).stderr_is("");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn what_the_command_writes_is_there_while_it_still_runs() {
         .stdin(Stdio::piped())
         .spawn();
     running.await_stdout("a\n").close_stdin();
-    running.wait().exits(0).stdout_is("a\nb\n");
+    running.wait().exits(0).stdout_is("a\nb\n").stderr_is("");
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn without_proc_a_time_limit_ends_what_it_can_know() {
         call(&sandbox, &words)
             .run()
             .exits(124)
+            .stdout_is("")
             .took_less_than(AT_ONCE);
     }
 }
@@ -82,7 +83,7 @@ fn without_null(sandbox: &Sandbox, words: &str) -> Done {
 fn without_dev_null_it_is_named_with_the_option_that_needs_it() {
     let sandbox = Sandbox::new();
     let done = without_null(&sandbox, "-a 2 --stdin null -- touch ran");
-    done.exits(125).says(&[
+    done.exits(125).stdout_is("").says(&[
         "--stdin null needs /dev/null; mount /dev, or leave the option out: /dev/null: no such file or directory",
     ]);
     assert!(!sandbox.path("ran").exists());
@@ -95,7 +96,7 @@ fn a_hook_without_dev_null_cannot_be_started_and_the_last_status_is_kept() {
         &sandbox,
         "-a 3 --base 1ms --before-retry true -- sh -c 'echo x >>runs; exit 3'",
     );
-    done.exits(3);
+    done.exits(3).stdout_is("");
     assert_eq!(sandbox.lines("runs"), 1);
     assert!(
         done.said()[1].contains("--before-retry failed: cannot run: /dev/null: no such file"),
@@ -161,6 +162,7 @@ fn with_another_namespaces_proc_a_group_has_its_grace() {
         .arg(script)
         .run();
     done.exits(124)
+        .stdout_is("")
         .took_at_least(Duration::from_secs(1))
         .took_less_than(AT_ONCE);
 }
@@ -181,6 +183,7 @@ fn where_processes_of_others_are_hidden_our_own_are_known_all_the_same() {
         call(&sandbox, &words)
             .run()
             .exits(124)
+            .stdout_is("")
             .took_less_than(AT_ONCE);
     }
 }

@@ -15,6 +15,7 @@ fn a_time_limit_ends_the_whole_group() {
         )
         .run();
     done.exits(124)
+        .stdout_is("")
         .took_less_than(AT_ONCE)
         .says(&["sh: attempt 1/1 failed: timed out after …; giving up after …"]);
 }
@@ -31,6 +32,7 @@ fn a_child_that_ignores_the_signal_is_killed_after_the_grace() {
     let script = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
     let (limit, done) = limited("-a 1 --timeout LIMIT --kill-after 300ms", 1, script);
     done.exits(124)
+        .stdout_is("")
         .took_at_least(limit + Duration::from_millis(300));
 }
 
@@ -38,7 +40,9 @@ fn a_child_that_ignores_the_signal_is_killed_after_the_grace() {
 fn without_a_grace_kill_comes_at_once() {
     let script = "trap '' TERM; echo ready; exec sleep 60";
     let (limit, done) = limited("-a 1 --timeout LIMIT -k 0", 1, script);
-    done.exits(124).took_less_than(limit + AT_ONCE);
+    done.exits(124)
+        .stdout_is("")
+        .took_less_than(limit + AT_ONCE);
 }
 
 #[test]
@@ -46,6 +50,7 @@ fn a_grandchild_that_ignores_the_signal_is_killed_although_its_parent_is_gone() 
     let script = "(trap '' TERM; echo ready; exec sleep 60) & sleep 60; :";
     let (limit, done) = limited("-a 1 --timeout LIMIT --kill-after 300ms", 1, script);
     done.exits(124)
+        .stdout_is("")
         .took_at_least(limit + Duration::from_millis(300))
         .took_less_than(limit + AT_ONCE);
 }
@@ -97,7 +102,9 @@ fn two_attempts_that_ignore_the_signal_never_run_together() {
 fn a_stopped_child_is_ended_without_kill() {
     let script = "echo ready; kill -STOP $$; sleep 60";
     let (limit, done) = limited("-a 1 --timeout LIMIT --kill-after 60s", 1, script);
-    done.exits(124).took_less_than(limit + AT_ONCE);
+    done.exits(124)
+        .stdout_is("")
+        .took_less_than(limit + AT_ONCE);
 }
 
 #[test]
@@ -113,7 +120,12 @@ fn limits_of_any_length_are_no_danger() {
     let sandbox = Sandbox::new();
     for limit in ["99999999h", "99999999999999999999999w", "0", "inf"] {
         let options = format!("--deadline {limit} --timeout {limit} -k 99999999999w -- true");
-        sandbox.retry(&options).run().exits(0);
+        sandbox
+            .retry(&options)
+            .run()
+            .exits(0)
+            .stdout_is("")
+            .stderr_is("");
     }
 }
 
@@ -123,6 +135,7 @@ fn an_exit_of_124_by_the_command_itself_is_no_time_out() {
         .retry_sh("-a 1 --retry-on 124 --timeout 30s", "exit 124")
         .run();
     done.exits(124)
+        .stdout_is("")
         .says(&["sh: attempt 1/1 failed: exit 124 after …; giving up after …"]);
 }
 
@@ -156,7 +169,7 @@ fn without_a_time_limit_nothing_is_called_a_time_out() {
         let done = Sandbox::new()
             .retry_sh("-a 1", &format!("exit {code}"))
             .run();
-        done.exits(code).says(&[&format!(
+        done.exits(code).stdout_is("").says(&[&format!(
             "sh: attempt 1/1 failed: exit {code} after …; giving up after …"
         )]);
     }
