@@ -161,6 +161,23 @@ fn check(name: &str) {
 }
 
 #[test]
+fn no_transcript_is_left_out() {
+    let files = Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/src/engine/transcripts"
+    ));
+    for file in files.read_dir().expect("a directory") {
+        let path = file.expect("a file").path();
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let name = name.expect("a name");
+        assert!(
+            include_str!("tests.rs").contains(&format!("check(\"{name}\")")),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn a_success_at_first_needs_no_retry() {
     check("a_success_at_first_needs_no_retry");
 }

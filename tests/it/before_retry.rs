@@ -1,10 +1,13 @@
 //! `--before-retry`: the hook that is run after a delay, before the next attempt.
 
+#[cfg(target_os = "linux")]
 use std::process::Stdio;
 
 use libc::SIGTERM;
 
-use crate::support::{AT_ONCE, Call, FAST, Sandbox, check, end};
+#[cfg(target_os = "linux")]
+use crate::support::check;
+use crate::support::{AT_ONCE, Call, FAST, Sandbox, end};
 
 /// `retry` with these options and this hook around a script.
 pub(crate) fn hooked(sandbox: &Sandbox, options: &str, hook: &str, script: &str) -> Call {

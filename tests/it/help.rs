@@ -6,7 +6,9 @@ use std::io::Read as _;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use snapbox::{assert_data_eq, file};
 
-use crate::support::{Sandbox, open_to_write};
+use crate::support::Sandbox;
+#[cfg(target_os = "linux")]
+use crate::support::open_to_write;
 
 fn help(option: &str) -> String {
     let done = Sandbox::new().retry(option).run();

@@ -2,11 +2,13 @@
 
 use std::process::Stdio;
 
-use libc::{
-    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGXFSZ,
-};
+use libc::{SIGCHLD, SIGHUP};
+#[cfg(target_os = "linux")]
+use libc::{SIGCONT, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGXFSZ};
 
-use crate::support::{Call, Sandbox};
+#[cfg(target_os = "linux")]
+use crate::support::Call;
+use crate::support::Sandbox;
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use crate::log_records::{all, last, on_stderr};
 use crate::schema;
+#[cfg(target_os = "linux")]
+use crate::support::open_to_write;
 use crate::support::terminal::Terminal;
-use crate::support::{FAST, Sandbox, open_to_write};
+use crate::support::{FAST, Sandbox};
 
 #[test]
 fn every_line_on_stderr_is_an_object_and_the_same_as_in_the_file() {

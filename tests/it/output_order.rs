@@ -5,6 +5,7 @@ use std::io::Read as _;
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
 
+#[cfg(target_os = "linux")]
 use crate::support::terminal::Terminal;
 use crate::support::{Sandbox, check};
 

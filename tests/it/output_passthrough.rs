@@ -4,8 +4,10 @@ use std::io::{Read as _, Write as _};
 
 use libc::{SIGPIPE, SIGTERM};
 
+#[cfg(target_os = "linux")]
+use crate::support::open_to_write;
 use crate::support::terminal::open_terminal;
-use crate::support::{AT_ONCE, Sandbox, check, open_to_write, pipe};
+use crate::support::{AT_ONCE, Sandbox, check, pipe};
 
 /// An option that looks at everything and finds nothing.
 const LOOKING: &str = "--base 10ms --cap 10ms --jitter none --stop-if ZZZ";

@@ -1,6 +1,8 @@
 //! `--process-group`: which group an attempt runs in, and whom a limit ends there.
 
-use crate::support::{AT_ONCE, FAST, Sandbox, limited, limited_by};
+#[cfg(target_os = "linux")]
+use crate::support::limited;
+use crate::support::{AT_ONCE, FAST, Sandbox, limited_by};
 
 #[test]
 fn in_our_own_group_a_time_limit_ends_the_child_and_its_descendants() {
@@ -41,6 +43,7 @@ fn without_a_terminal_each_attempt_leads_a_group_of_its_own() {
 }
 
 /// A script that says so when it runs beside an earlier run of itself that still holds the lock.
+#[cfg(target_os = "linux")]
 fn alone(script: &str) -> String {
     format!("exec 9>lock; flock -n 9 || echo OVERLAP; {script}")
 }

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use libc::SIGTERM;
+#[cfg(target_os = "linux")]
 use rustix::process::getuid;
 
 use crate::support::{AT_ONCE, Done, FAST, Sandbox};

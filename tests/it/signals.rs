@@ -2,9 +2,13 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use libc::{SIGALRM, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+#[cfg(target_os = "linux")]
+use libc::SIGKILL;
+use libc::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use crate::support::{AT_ONCE, Sandbox, check};
+#[cfg(target_os = "linux")]
+use crate::support::check;
+use crate::support::{AT_ONCE, Sandbox};
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 

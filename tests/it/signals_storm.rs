@@ -5,14 +5,18 @@
 //! RETRY_ROUNDS=100 cargo test --release storm -- --nocapture
 //! ```
 
+#[cfg(target_os = "linux")]
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
 use libc::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+#[cfg(target_os = "linux")]
 use rustix::process::Pid;
 
-use crate::support::{AT_ONCE, Sandbox, rounds, send};
+#[cfg(target_os = "linux")]
+use crate::support::send;
+use crate::support::{AT_ONCE, Sandbox, rounds};
 
 /// Numbers that look random and are the same in every run.
 fn scatter(number: u64) -> u64 {

@@ -2,7 +2,9 @@
 
 use std::os::fd::OwnedFd;
 
-use crate::support::{AT_ONCE, Sandbox, open_to_write};
+#[cfg(target_os = "linux")]
+use crate::support::open_to_write;
+use crate::support::{AT_ONCE, Sandbox};
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
 

@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream;
 
 use libc::{SIGPIPE, SIGTERM};
 
-use crate::support::{AT_ONCE, Done, Sandbox, check, end, open_to_write, pipe};
+#[cfg(target_os = "linux")]
+use crate::support::open_to_write;
+use crate::support::{AT_ONCE, Done, Sandbox, check, end, pipe};
 
 const ONCE: &str = "--base 10ms --cap 10ms --jitter none --stdout once";
 

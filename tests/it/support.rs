@@ -16,6 +16,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
 use std::thread;
 use std::time::Duration;
 

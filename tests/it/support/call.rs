@@ -64,6 +64,7 @@ impl Call {
     }
 
     /// Starts with this signal blocked.
+    #[cfg(target_os = "linux")]
     pub(crate) fn blocking(mut self, signal: i32) -> Self {
         self.blocked.push(signal);
         self
