@@ -1,3 +1,5 @@
+mod policy_file;
+
 use std::os::unix::ffi::OsStringExt as _;
 use std::time::Duration;
 
@@ -29,6 +31,61 @@ fn refused(line: &str, sentence: &str) {
     match alone(words(line)) {
         Err(error) => assert_eq!(error.to_string(), sentence, "{line}"),
         Ok(request) => panic!("'{line}' was not refused: {request:?}"),
+    }
+}
+
+/// How samples are written stands at the head of each file.
+const SAMPLES: &str = concat!(
+    include_str!("samples/command_line.txt"),
+    include_str!("samples/policy_file.txt"),
+);
+
+/// The titles of the sections, each with what stands below.
+fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let sections = SAMPLES.split("\n## ").skip(1);
+    sections.map(|section| section.split_once('\n').expect("samples"))
+}
+
+/// Each sample of this section is refused with its sentence, or understood if it has none.
+#[track_caller]
+fn check(title: &str) {
+    let section = sections().find(|(found, _)| *found == title);
+    let (_, section) = section.unwrap_or_else(|| panic!("no samples for {title}"));
+    let lines = section.lines().take_while(|line| !line.starts_with("# "));
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    let mut policy = Vec::new();
+    while let Some(line) = lines.next() {
+        if let Some(line) = line.strip_prefix('|') {
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            policy.push(line.replace("\\s", " ").replace("\\t", "\t"));
+            continue;
+        }
+        let call = line.strip_prefix("$ retry").expect("a call");
+        let sentence = lines.next_if(|line| !line.starts_with(['|', '$']));
+        let text = std::mem::take(&mut policy).join("\n");
+        let request = match text.as_str() {
+            "" => alone(words(call)),
+            text => with_file(text, call),
+        };
+        match (request, sentence) {
+            (Ok(Request::Run(_)), None) => {}
+            (Err(error), Some(sentence)) => {
+                assert_eq!(error.to_string(), sentence, "{title}: {text:?} {call}");
+            }
+            (other, _) => panic!("{title}: {text:?} {call}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn no_sample_is_left_out() {
+    let tests = concat!(
+        include_str!("tests.rs"),
+        include_str!("tests/policy_file.rs")
+    );
+    for (title, section) in sections() {
+        assert!(tests.contains(&format!("(\"{title}\")")), "{title}");
+        assert!(section.contains("$ retry"), "{title}");
     }
 }
 
@@ -140,147 +197,12 @@ fn a_signal_may_be_a_name_or_a_number() {
 
 #[test]
 fn each_invalid_value_has_its_own_sentence() {
-    let duration = "write it like 500ms, 1.5s, 1m30s or 2h; the units are ns us ms s m h d w";
-    refused("--base xyz true", &format!("--base 'xyz': {duration}"));
-    refused("--cap 5M true", &format!("--cap '5M': {duration}"));
-    refused(
-        "--timeout xyz true",
-        &format!("--timeout 'xyz': {duration}; 0 or inf means no limit"),
-    );
-    refused(
-        "--deadline 1e3s true",
-        &format!("--deadline '1e3s': {duration}; 0 or inf means no limit"),
-    );
-    refused(
-        "--reserve nan true",
-        &format!("--reserve 'nan': {duration}"),
-    );
-    refused("-k x true", &format!("--kill-after 'x': {duration}"));
-    refused(
-        "--base 0,3s true",
-        &format!("--base '0,3s': the decimal point is '.'; {duration}"),
-    );
-    refused(
-        "--base=-1s true",
-        &format!("--base '-1s': a duration is never negative; {duration}"),
-    );
-    refused(
-        "--cap inf true",
-        "--cap 'inf': inf is only for --attempts, --deadline, --timeout and --idle-timeout; write a long time like 1000d",
-    );
-    refused(
-        "--attempts 0 true",
-        "--attempts '0': 0 attempts would never run the command; use 1 or more, or inf",
-    );
-    refused(
-        "-a x true",
-        "--attempts 'x': write a whole number of at least 1, or inf for no limit",
-    );
-    refused(
-        "--factor 0.5 true",
-        "--factor '0.5': a factor below 1 would shrink the delays; use 1 or more",
-    );
-    refused(
-        "--factor nan true",
-        "--factor 'nan': write a plain number of at least 1, such as 2 or 1.5",
-    );
-    refused(
-        "--backoff quadratic true",
-        "--backoff 'quadratic': use one of exponential, linear, constant",
-    );
-    refused(
-        "--process-group old true",
-        "--process-group 'old': use one of auto, new, inherit",
-    );
-    refused(
-        "--jitter 101% true",
-        "--jitter '101%': use none, full, equal, decorrelated, or a share from 0 to 100 %, such as 20% or 0.2",
-    );
-    refused(
-        "--seed -1 true",
-        "--seed '-1': write a whole number from 0 to 18446744073709551615",
-    );
-    refused(
-        "--seed x true",
-        "--seed 'x': write a whole number from 0 to 18446744073709551615",
-    );
-    refused(
-        "--signal FOO true",
-        "--signal 'FOO': there is no such signal; use a name such as TERM, INT or KILL",
-    );
-    refused(
-        "--signal 0 true",
-        "--signal '0': there is no such signal; use a name such as TERM, INT or KILL",
-    );
-    refused(
-        "--retry-on 256 true",
-        "--retry-on '256': '256' is not an exit code from 0 to 255 or a range; write them like 1,5-9",
-    );
-    refused(
-        "--retry-on 9-5 true",
-        "--retry-on '9-5': the range '9-5' runs backwards; write 5-9",
-    );
-    refused(
-        "--retry-on= true",
-        "--retry-on '': the list is empty; write it like 1,5-9,TERM,timeout",
-    );
-    refused(
-        "--stop-on 1,,2 true",
-        "--stop-on '1,,2': there is nothing between two commas; write it like 1,5-9,TERM",
-    );
-    refused(
-        "--success-on foo true",
-        "--success-on 'foo': 'foo' is not an exit code, a signal name or one of the words any, signal, timeout, spawn",
-    );
+    check("each_invalid_value_has_its_own_sentence");
 }
 
 #[test]
 fn each_invalid_combination_has_its_own_sentence() {
-    refused(
-        "--factor 3 --backoff linear true",
-        "--factor means nothing with --backoff linear; leave it out, or use --backoff exponential",
-    );
-    refused(
-        "--factor 2 --backoff constant true",
-        "--factor means nothing with --backoff constant; leave it out, or use --backoff exponential",
-    );
-    refused(
-        "--reserve 2s true",
-        "--reserve is a part of the deadline; give --deadline too, or leave it out",
-    );
-    refused(
-        "--reserve 5s --deadline 5s true",
-        "--reserve 5.00s leaves no time for a retry within --deadline 5.00s; make it shorter",
-    );
-    refused(
-        "--retry-on 0 true",
-        "--retry-on 0 holds 0, which is success; leave out the 0",
-    );
-    refused(
-        "--retry-on 0-5 true",
-        "--retry-on 0-5 holds 0, which is success; leave out the 0",
-    );
-    refused(
-        "--retry-on 5 --stop-on 1-9 true",
-        "--retry-on 5 and --stop-on 1-9 leave nothing to retry; take something out of --stop-on",
-    );
-    refused(
-        "--retry-on 5 --success-on 5 true",
-        "--retry-on 5 and --success-on 5 leave nothing to retry; take something out of --success-on",
-    );
-    refused(
-        "--stop-on any,signal,timeout,spawn true",
-        "--stop-on any,signal,timeout,spawn leaves nothing to retry; take something out of --stop-on",
-    );
-    let no_success = "holds the word timeout or spawn, but an attempt that was ended or never started is no success; leave it out";
-    refused(
-        "--success-on timeout true",
-        &format!("--success-on timeout {no_success}"),
-    );
-    refused(
-        "--success-on 3,spawn true",
-        &format!("--success-on 3,spawn {no_success}"),
-    );
+    check("each_invalid_combination_has_its_own_sentence");
 }
 
 #[test]
@@ -319,30 +241,7 @@ fn a_server_may_ask_for_five_minutes_unless_the_user_says_otherwise() {
 
 #[test]
 fn each_wrong_use_of_streams_has_its_own_sentence() {
-    refused(
-        "--retry-after-max 1m true",
-        "--retry-after-max means nothing without --retry-after; give that too, or leave it out",
-    );
-    let places = "use output, stdout, stderr, or @FILE for a file that the command writes";
-    for place in ["both", "@", "head"] {
-        refused(
-            &format!("--retry-after {place} true"),
-            &format!("--retry-after '{place}': {places}"),
-        );
-    }
-    refused(
-        "--stdin x true",
-        "--stdin 'x': use one of auto, inherit, replay, null",
-    );
-    refused("--stdout x true", "--stdout 'x': use one of stream, once");
-    refused(
-        "--before-retry= true",
-        "--before-retry '': it is empty; write what sh is to run",
-    );
-    refused(
-        "--retry-if= true",
-        "--retry-if '': is empty and would match every line; write what to look for",
-    );
+    check("each_wrong_use_of_streams_has_its_own_sentence");
 }
 
 #[test]
@@ -362,372 +261,16 @@ fn with_file(text: &str, line: &str) -> Result<Request> {
     parse(&words(line), &surroundings, &mut Leftovers::default())
 }
 
-#[track_caller]
-fn job_with_file(text: &str, line: &str) -> Job {
-    match with_file(text, line) {
-        Ok(Request::Run(job)) => *job,
-        other => panic!("'{line}' is no job with '{text}': {other:?}"),
-    }
-}
-
-#[track_caller]
-fn file_refused(text: &str, line: &str, sentence: &str) {
-    match with_file(text, line) {
-        Err(error) => assert_eq!(error.to_string(), sentence, "{text}"),
-        Ok(request) => panic!("'{text}' was not refused: {request:?}"),
-    }
-}
-
-#[test]
-fn a_file_of_options_says_what_the_command_line_could() {
-    let text = "# for all\n\n  attempts 7  \nbase=250ms\r\njitter\tequal\nretry-on 1,5-9\n# end\nretry-if a b=c #d\nquiet";
-    let from_file = job_with_file(text, "true");
-    let words: Vec<OsString> = [
-        "-a7",
-        "--base=250ms",
-        "--jitter=equal",
-        "--retry-on=1,5-9",
-        "--retry-if=a b=c #d",
-        "-q",
-        "true",
-    ]
-    .map(OsString::from)
-    .to_vec();
-    let typed = alone([OsString::from("retry")].into_iter().chain(words));
-    let Ok(Request::Run(typed)) = typed else {
-        panic!("{typed:?}")
-    };
-    assert_eq!(from_file, *typed);
-}
-
-#[test]
-fn the_command_line_wins_over_a_file() {
-    let text = "attempts 7\nretry-if a\nretry-if b\nquiet\nbase 5s";
-    let job = job_with_file(text, "-a 2 --retry-if c -v true");
-    assert_eq!(job.policy.attempts, Attempts::AtMost(2));
-    assert_eq!(job.policy.patterns.retry_if.len(), 1);
-    assert_eq!(
-        (job.verbosity, job.policy.backoff.base),
-        (Verbosity::Verbose, Duration::from_secs(5))
-    );
-}
-
-#[test]
-fn a_line_that_the_command_line_makes_meaningless_is_dropped() {
-    let job = job_with_file("factor 3\nattempts 7", "--backoff linear true");
-    assert_eq!(
-        (job.policy.backoff.curve, job.policy.attempts),
-        (Curve::Linear, Attempts::AtMost(7))
-    );
-    let job = job_with_file("deadline 1m\nreserve 10s", "--deadline 5s true");
-    assert_eq!(job.policy.reserve, Duration::ZERO);
-    let job = job_with_file("deadline 1m", "--reserve 5s true");
-    assert_eq!(job.policy.reserve, Duration::from_secs(5));
-}
-
-/// The end of a sentence about options from a file that the command line contradicts.
-fn from_file(options: &str) -> String {
-    format!(" ({options}; an option on the command line replaces it)")
-}
-
-#[test]
-fn a_line_whose_loss_would_widen_what_is_retried_is_not_dropped() {
-    let line = from_file("--retry-on is from policy file 'usual', line 2");
-    for option in ["success-on", "stop-on"] {
-        let sentence = format!(
-            "--retry-on 5 and --{option} 5 leave nothing to retry; take something out of --{option}{line}"
-        );
-        file_refused(
-            "attempts 3\nretry-on 5",
-            &format!("--{option} 5 true"),
-            &sentence,
-        );
-    }
-    let both = from_file(
-        "--retry-on is from policy file 'usual', line 1, --stop-on is from policy file 'usual', line 2",
-    );
-    let sentence = format!(
-        "--retry-on 5,6, --stop-on 5 and --success-on 6 leave nothing to retry; take something out of --stop-on or --success-on{both}"
-    );
-    file_refused("retry-on 5,6\nstop-on 5", "--success-on 6 true", &sentence);
-    let stops = from_file("--stop-on is from policy file 'usual', line 1");
-    let sentence = format!(
-        "--retry-on 5 and --stop-on 5 leave nothing to retry; take something out of --stop-on{stops}"
-    );
-    file_refused("stop-on 5", "--retry-on 5 true", &sentence);
-    let job = job_with_file("retry-on 5", "--retry-on 6 --success-on 5 true");
-    assert_eq!(
-        job.policy.retry_on.map(|list| list.written),
-        Some("6".into())
-    );
-    job_with_file("retry-on 5", "--success-on 5 --fail-if x true");
-}
-
-#[test]
-fn a_line_is_dropped_for_what_it_clashes_with_and_for_nothing_else() {
-    let text = "factor 3\nbackoff exponential\nshared x\nbudget 4\nretry-on 5";
-    let job = job_with_file(text, "--backoff linear true");
-    assert_eq!(job.policy.backoff.curve, Curve::Linear);
-    assert!(job.policy.retry_on.is_some() && job.sharing.is_some());
-    let job = job_with_file("backoff linear\nattempts 9", "--factor 3 true");
-    assert_eq!(job.policy.backoff.curve.factor(), Factor::parse("3").ok());
-    assert_eq!(job.policy.attempts, Attempts::AtMost(9));
-    let at = "policy file 'usual', line 2";
-    let zero = "--retry-on 0,5 holds 0, which is success; leave out the 0";
-    file_refused(
-        "base 1s\nretry-on 0,5",
-        "--stop-on 5 true",
-        &format!("{at}: {zero}"),
-    );
-}
-
-#[test]
-fn a_command_line_that_needs_the_file_is_judged_with_it() {
-    let job = job_with_file("shared x\nfactor 3\n", "--budget 3 --backoff linear true");
-    assert_eq!(job.sharing.map(|sharing| sharing.budget.tokens), Some(3));
-    let job = job_with_file(
-        "deadline 1m\nfactor 3\n",
-        "--reserve 3s --backoff linear true",
-    );
-    assert_eq!(job.policy.reserve, Duration::from_secs(3));
-    let sentence = "--reserve 10.0s leaves no time for a retry within --deadline 5.00s; make it shorter (--deadline is from policy file 'usual', line 1; an option on the command line replaces it)";
-    file_refused("deadline 5s\n", "--reserve 10s true", sentence);
-}
-
-#[test]
-fn a_file_that_needs_the_command_line_is_judged_with_it() {
-    let job = job_with_file("budget 20\n", "--shared x true");
-    assert_eq!(job.sharing.map(|sharing| sharing.budget.tokens), Some(20));
-    let job = job_with_file("reserve 5s\n", "--deadline 1m true");
-    assert_eq!(job.policy.reserve, Duration::from_secs(5));
-    let job = job_with_file("budget 20\nfactor 3\n", "--shared x --backoff linear true");
-    assert_eq!(job.policy.backoff.curve, Curve::Linear);
-}
-
-#[test]
-fn a_value_may_stand_behind_blanks_and_an_equals_sign() {
-    let job = job_with_file("\u{feff}attempts = 3\nretry-if = a b \nlog=x\n", "true");
-    assert_eq!(job.policy.attempts, Attempts::AtMost(3));
-    assert_eq!(job.policy.patterns.retry_if[0].written(), "a b ");
-    assert_eq!(job.log, Some("x".into()));
-    let nul = "policy file 'usual', line 2: it holds a NUL byte; write it anew as text";
-    file_refused("attempts 3\nlog a\0b", "true", nul);
-}
-
-#[test]
-fn what_is_wrong_with_a_file_is_said_with_its_name_and_line() {
-    let at = "policy file 'usual', line";
-    let duration = "write it like 500ms, 1.5s, 1m30s or 2h; the units are ns us ms s m h d w";
-    file_refused(
-        "attempts 3\nbase xyz",
-        "true",
-        &format!("{at} 2: --base 'xyz': {duration}"),
-    );
-    file_refused("base", "true", &format!("{at} 1: --base '': {duration}"));
-    file_refused(
-        "quiet yes",
-        "true",
-        &format!("{at} 1: --quiet takes no value, but is given 'yes'; leave that out"),
-    );
-    file_refused(
-        "#\n--base 1s",
-        "true",
-        &format!("{at} 2: '--base' begins with a dash; write options without"),
-    );
-    let unknown = "see 'retry -h', and write the command on the command line";
-    file_refused(
-        "bsae 1s",
-        "true",
-        &format!("{at} 1: there is no option 'bsae'; did you mean base?"),
-    );
-    file_refused(
-        "command curl",
-        "true",
-        &format!("{at} 1: there is no option 'command'; {unknown}"),
-    );
-    for name in [
-        "policy x",
-        "plan",
-        "clients 5",
-        "help",
-        "version",
-        "dry-run",
-    ] {
-        let first = name.split(' ').next().unwrap_or_default();
-        let sentence =
-            format!("{at} 1: '{first}' cannot stand in a file; give it on the command line");
-        file_refused(name, "true", &sentence);
-    }
-    let linear =
-        "--factor means nothing with --backoff linear; leave it out, or use --backoff exponential";
-    file_refused(
-        "base 1s\nfactor 3\nbackoff linear",
-        "true",
-        &format!("{at} 2: {linear}"),
-    );
-    let lone = "--budget means nothing without --shared PATH; give that too, or leave it out";
-    file_refused("budget 3\nbase 1s", "true", &format!("{at} 1: {lone}"));
-}
-
-/// Says that this line of a file is answered with this.
-#[track_caller]
-fn line_refused(line: &str, sentence: &str) {
-    let sentence = format!("policy file 'usual', line 2: {sentence}");
-    file_refused(&format!("# first\n{line}\n"), "true", &sentence);
-}
-
-#[test]
-fn quotes_around_a_value_are_answered_with_what_to_write() {
-    let quotes = "a policy file takes quotes as part of the value";
-    line_refused("attempts \"4\"", &format!("{quotes}; write: attempts 4"));
-    line_refused(
-        "retry-on = '1,2'  ",
-        &format!("{quotes}; write: retry-on 1,2"),
-    );
-    line_refused("log '/tmp/a b'", &format!("{quotes}; write: log /tmp/a b"));
-    line_refused(
-        "before-retry 'make clean'",
-        &format!("{quotes}; write: before-retry make clean"),
-    );
-    line_refused(
-        "retry-if \"foo\"",
-        &format!(
-            "{quotes}; write: retry-if foo, or retry-if (\"foo\") if the output has the quotes"
-        ),
-    );
-    line_refused(
-        "retry-if 'error # x'",
-        &format!(
-            "{quotes}; write: retry-if error # x, or retry-if ('error # x') if the output has the quotes"
-        ),
-    );
-    for fine in [
-        "retry-if (\"foo\")",
-        "retry-if \"status\":\"busy\"",
-        "retry-if foo\"",
-        "retry-if \"",
-        "retry-if 'a' or 'b'",
-        "before-retry 'rm' -f 'a b'",
-    ] {
-        job_with_file(fine, "true");
-    }
-}
-
-#[test]
-fn a_comment_behind_a_value_is_answered_with_what_to_write() {
-    let comment = "a comment needs a line of its own";
-    line_refused(
-        "attempts 4 # four",
-        &format!("{comment}; write: attempts 4"),
-    );
-    line_refused(
-        "attempts=4\t#four",
-        &format!("{comment}; write: attempts 4"),
-    );
-    line_refused(
-        "log /tmp/log # all",
-        &format!("{comment}; write: log /tmp/log"),
-    );
-    line_refused("quiet # hush", &format!("{comment}; write: quiet"));
-    line_refused(
-        "attempts '4' # four",
-        &format!("{comment}; write: attempts 4"),
-    );
-    line_refused(
-        "retry-if busy # it passes",
-        &format!("{comment}; write: retry-if busy, or [#] for a # that the output has"),
-    );
-    for fine in [
-        "retry-if a b=c #d",
-        "retry-if a [#] b",
-        "before-retry true # nothing",
-        "log a#b",
-    ] {
-        job_with_file(fine, "true");
-    }
-}
-
-#[test]
-fn a_name_of_a_file_that_only_a_shell_would_expand_is_answered_with_what_to_write() {
-    let whole = "is taken as it stands in a policy file; write the whole path, without";
-    line_refused("log ~/log", &format!("'~/log' {whole} ~"));
-    line_refused("shared=~me/x", &format!("'~me/x' {whole} ~"));
-    line_refused("log ~", &format!("'~' {whole} ~"));
-    line_refused("log $HOME/log", &format!("'$HOME/log' {whole} $HOME"));
-    line_refused(
-        "shared /run/${USER}/x",
-        &format!("'/run/${{USER}}/x' {whole} ${{USER}}"),
-    );
-    line_refused("retry-after @~/head", &format!("'~/head' {whole} ~"));
-    line_refused("retry-after @$T/head", &format!("'$T/head' {whole} $T"));
-    for fine in [
-        "log a~",
-        "log a$",
-        "shared /a/$/b",
-        "before-retry ls ~ $HOME",
-        "retry-if ~/$HOME",
-        "log /a/~x",
-    ] {
-        job_with_file(fine, "true");
-    }
-}
-
-#[test]
-fn what_is_wrong_with_the_command_line_is_said_of_it_and_not_of_the_file() {
-    let sentence = "--reserve is a part of the deadline; give --deadline too, or leave it out";
-    file_refused("base 1s", "--reserve 5s true", sentence);
-    let error = with_file("base 1s", "")
-        .expect_err("there is no command")
-        .to_string();
-    assert!(error.starts_with("there is no command to run"), "{error}");
-}
-
-#[test]
-fn a_file_that_is_named_replaces_the_usual_one() {
-    let error = with_file("base 1s", "--policy other true").expect_err("it is not there");
-    assert_eq!(error.to_string(), "no other");
-}
-
-#[test]
-fn help_is_there_although_the_file_is_broken() {
-    for line in ["--help", "-h", "--version"] {
-        assert!(
-            matches!(with_file("broken", line), Ok(Request::Show(_))),
-            "{line}"
-        );
-    }
-}
-
 #[test]
 fn a_budget_needs_a_file() {
-    refused(
-        "--budget 3 true",
-        "--budget means nothing without --shared PATH; give that too, or leave it out",
-    );
-    refused(
-        "--budget-refill 1/1s true",
-        "--budget-refill means nothing without --shared PATH; give that too, or leave it out",
-    );
-    refused(
-        "--shared x --budget-refill 1/0s true",
-        "--budget-refill '1/0s': nothing can come back in no time; write a time behind the /, like 1/10s",
-    );
+    check("a_budget_needs_a_file");
     let sharing = job("--shared x true").sharing.expect("a budget");
     assert_eq!((sharing.budget.tokens, sharing.budget.refill), (10, None));
 }
 
 #[test]
 fn clients_need_a_plan_and_a_plan_needs_no_command() {
-    refused(
-        "--clients 5 true",
-        "--clients means nothing without --plan; give that too, or leave it out",
-    );
-    for number in ["0", "1000001", "x"] {
-        refused(
-            &format!("--plan --clients {number}"),
-            &format!("--clients '{number}': write a whole number from 1 to 1000000"),
-        );
-    }
+    check("clients_need_a_plan_and_a_plan_needs_no_command");
     assert!(matches!(
         alone(words("--plan --clients 5")),
         Ok(Request::Plan(_, Some(5)))
@@ -791,47 +334,13 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
 
 #[test]
 fn a_long_option_with_one_dash_is_told_by_its_name() {
-    for (line, sentence) in [
-        (
-            "-attempts 3 true",
-            "there is no option -attempts; did you mean --attempts?",
-        ),
-        (
-            "-attempts=3 true",
-            "there is no option -attempts; did you mean --attempts?",
-        ),
-        (
-            "-quiet true",
-            "there is no option -quiet; did you mean --quiet?",
-        ),
-        (
-            "-backoff true",
-            "there is no option -backoff; did you mean --backoff?",
-        ),
-    ] {
-        refused(line, sentence);
-    }
-    // However long its value is.
-    let long = format!("-attempts={} true", "3".repeat(100));
-    refused(
-        &long,
-        "there is no option -attempts; did you mean --attempts?",
-    );
+    check("a_long_option_with_one_dash_is_told_by_its_name");
     let error = alone(words("-invert true")).expect_err("foreign");
     assert!(
         error
             .to_string()
             .starts_with("there is no option -invert here; "),
         "{error}"
-    );
-    // What follows is the command's.
-    refused(
-        "-z curl -backoff",
-        "there is no option -z; see 'retry -h', or write -- before the command if it is part of that",
-    );
-    refused(
-        "-a x curl -attempts",
-        "--attempts 'x': write a whole number of at least 1, or inf for no limit",
     );
 }
 
@@ -876,23 +385,7 @@ fn the_name_alone_is_answered_with_what_to_type() {
 
 #[test]
 fn an_unknown_option_is_refused_and_the_likely_one_named() {
-    refused(
-        "--atempts 3 true",
-        "there is no option --atempts; did you mean --attempts?",
-    );
-    refused(
-        "--bogus true",
-        "there is no option --bogus; see 'retry -h', or write -- before the command if it is part of that",
-    );
-    refused(
-        "--quiet=5 true",
-        "--quiet takes no value, but is given '5'; leave that out",
-    );
-    refused("--base", "--base has no value; write one after it");
-    refused(
-        "--base -- cmd",
-        "--base has no value; write one before the --",
-    );
+    check("an_unknown_option_is_refused_and_the_likely_one_named");
 }
 
 #[test]

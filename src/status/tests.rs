@@ -1,4 +1,7 @@
+use std::ffi::OsString;
+
 use super::*;
+use crate::cli::{self, Request};
 
 pub(crate) fn killed(name: &str) -> Outcome {
     Outcome::Killed(Signal::from_name(name).expect("a signal"))
@@ -40,4 +43,84 @@ fn the_next_attempt_is_told_the_last_status() {
     assert_eq!(killed("KILL").last_status(), "SIGKILL");
     assert_eq!(Outcome::TimedOut.last_status(), "timeout");
     assert_eq!(not_started(FaultClass::Busy).last_status(), "126");
+}
+
+/// The codes that are not the command's own, as the program has them, and success.
+fn own_codes() -> Vec<u8> {
+    let codes = [
+        ("TIMED_OUT", TIMED_OUT),
+        ("OWN_FAILURE", OWN_FAILURE),
+        ("NOT_EXECUTABLE", NOT_EXECUTABLE),
+        ("NOT_FOUND", NOT_FOUND),
+        ("FAILED_BY_OUTPUT", FAILED_BY_OUTPUT),
+    ];
+    let lines = include_str!("../status.rs").lines();
+    let constants =
+        lines.filter_map(|line| line.strip_prefix("pub(crate) const ")?.split_once(": u8 ="));
+    let named: Vec<&str> = constants.map(|(name, _)| name).collect();
+    // Not a code, but a part of some.
+    let others: Vec<&str> = named
+        .into_iter()
+        .filter(|name| *name != "SIGNAL_BASE")
+        .collect();
+    assert_eq!(
+        others,
+        codes.map(|(name, _)| name),
+        "a constant is missing here"
+    );
+    let mut codes: Vec<u8> = codes.iter().map(|(_, code)| *code).chain([0]).collect();
+    codes.sort_unstable();
+    codes
+}
+
+/// These codes, and no others, begin the lines.
+#[track_caller]
+fn begin<'a>(lines: impl Iterator<Item = &'a str>, codes: &[u8]) {
+    let words = lines.filter_map(|line| line.split([' ', '|', '\n']).find(|word| !word.is_empty()));
+    let mut found: Vec<u8> = words.filter_map(|word| word.parse().ok()).collect();
+    found.sort_unstable();
+    assert_eq!(found, codes);
+}
+
+/// What stands between this and the next of that.
+fn section<'a>(text: &'a str, begins: &str, ends: &str) -> &'a str {
+    let (_, behind) = text.split_once(begins).expect(begins);
+    behind.split(ends).next().unwrap_or_default()
+}
+
+#[test]
+fn the_man_page_has_every_exit_status_and_no_other() {
+    for page in [
+        include_str!("../../man/retry.1"),
+        include_str!("../../man/sections.roff"),
+    ] {
+        let page = section(page, ".SH EXIT STATUS\n", "\n.SH ");
+        begin(page.split(".TP\n.B ").skip(1), &own_codes());
+    }
+}
+
+#[test]
+fn the_readme_has_every_exit_status_and_no_other() {
+    let lines = include_str!("../../README.md").lines();
+    begin(lines.filter(|line| line.starts_with("| ")), &own_codes());
+}
+
+fn help(option: &str) -> String {
+    match cli::alone(["retry", option].map(OsString::from)) {
+        Ok(Request::Show(text)) => text,
+        other => panic!("{option} shows nothing: {other:?}"),
+    }
+}
+
+#[test]
+fn the_help_has_every_exit_status_and_no_other() {
+    let long = help("--help");
+    let long = section(&long, "\nExit status:\n", "\n\n");
+    begin(long.lines(), &own_codes());
+    let short = help("-h");
+    let short = section(&short, "\nExit status: ", "\n\n").replace('\n', " ");
+    // It has no room for what --fail-if makes of a 0.
+    let mut codes = own_codes();
+    codes.retain(|code| *code != FAILED_BY_OUTPUT);
+    begin(short.split([';', ',']), &codes);
 }

@@ -1,6 +1,9 @@
 //! The countdown under the last line of a terminal.
 
-use crate::terminal::{INTERRUPT, SUSPEND, Terminal};
+use rustix::process::Pid;
+
+use crate::support::await_alone;
+use crate::support::terminal::{INTERRUPT, SUSPEND, Terminal};
 
 /// What stands there, and what takes it away.
 const SHOWN: &str = "retry: next attempt in ";
@@ -157,13 +160,15 @@ fn a_terminal_that_is_held_during_the_countdown_loses_no_line_of_what_comes_then
     // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
     let shown = (0..5).any(|_| {
         let mut terminal = Terminal::new();
-        terminal.enter("env TERM=xterm retry -a 3 --base 2s --backoff constant --jitter none -- sh -c 'echo x >>runs; exit 3'; echo rc=$?");
+        terminal.enter("env TERM=xterm retry -a 3 --base 2s --backoff constant --jitter none -- sh -c 'echo $PPID >pid; echo x >>runs; exit 3'; echo rc=$?");
         terminal.await_text(SHOWN).type_keys(HOLD);
-        let runs = || std::fs::read_to_string(terminal.path("runs")).unwrap_or_default();
-        while runs() != "x\nx\n" {
-            crate::support::let_pass("0.1");
+        let text = |name| std::fs::read_to_string(terminal.path(name)).unwrap_or_default();
+        while text("runs") != "x\nx\n" {
+            std::thread::yield_now();
         }
-        crate::support::let_pass("0.3");
+        // It has ended, and we are stuck with the line about it.
+        let pid = text("pid").trim().parse().ok().and_then(Pid::from_raw);
+        await_alone(pid.expect("a pid"));
         terminal.type_keys(RESUME).await_text("rc=");
         terminal.printed().contains("attempt 2/3 failed")
     });

@@ -121,7 +121,8 @@ fn an_error_that_is_not_listed_is_not_tried_again() {
     let (sandbox, server) = (Sandbox::new(), Server::start(&[BUSY]));
     fetch(&sandbox, "--base 10ms --retry-on 7", &server.url())
         .run()
-        .exits(22);
+        .exits(22)
+        .stdout_is("");
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -159,7 +160,7 @@ fn the_deadline_ends_the_asking_with_the_last_status() {
     let options =
         "-a inf --base 100ms --factor 1000 --cap 2m --jitter none --deadline 1m --retry-on 22";
     let done = fetch(&sandbox, options, &server.url()).run();
-    done.exits(22).took_less_than(AT_ONCE);
+    done.exits(22).stdout_is("").took_less_than(AT_ONCE);
     let asked = server.requests().len();
     assert!(asked >= 2 && done.failures() == asked, "{done:?}");
     assert!(
@@ -174,6 +175,7 @@ fn the_deadline_ends_a_request_that_is_never_answered() {
     let (sandbox, server) = (Sandbox::new(), Server::start(&[None]));
     let done = fetch(&sandbox, "--deadline 1s", &server.url()).run();
     done.exits(124)
+        .stdout_is("")
         .took_at_least(Duration::from_secs(1))
         .took_less_than(AT_ONCE);
     assert_eq!(server.requests().len(), 1);

@@ -12,6 +12,7 @@ fn commands(text: &str, command: &str) -> usize {
 fn each_attempt_is_a_group_and_only_a_failed_one_a_warning() {
     let script = "retry $FAST -a 2 --log-format github -- failn 1 1 2>&1";
     let done = Sandbox::new().bash(script).run();
+    done.exits(0).stderr_is("");
     let count = |command| commands(&done.stdout, command);
     assert_eq!(
         (count("::group::"), count("::endgroup::")),
@@ -33,7 +34,7 @@ fn if_all_fail_the_end_is_an_error() {
         "{done:?}"
     );
     assert_eq!((count("::warning"), count("::error")), (2, 1), "{done:?}");
-    done.exits(1);
+    done.exits(1).stdout_is("");
 }
 
 #[test]
@@ -44,6 +45,7 @@ fn a_line_that_the_command_has_not_ended_hides_no_command_of_ours() {
             "printf half >&2; exit 1",
         )
         .run();
+    done.exits(1).stdout_is("");
     assert!(
         done.stderr
             .lines()
@@ -58,6 +60,7 @@ fn a_line_that_the_command_has_not_ended_hides_no_command_of_ours() {
 fn a_program_that_cannot_be_run_is_an_error_and_a_signal_too() {
     let sandbox = Sandbox::new();
     let done = sandbox.retry("--log-format github -- nosuchprogram").run();
+    done.exits(127).stdout_is("");
     assert!(
         done.stderr
             .contains("\n::error title=retry::nosuchprogram: cannot run: not found"),
@@ -68,6 +71,7 @@ fn a_program_that_cannot_be_run_is_an_error_and_a_signal_too() {
         .spawn();
     running.await_stderr("::warning").signal(libc::SIGTERM);
     let done = running.wait();
+    done.dies_of(libc::SIGTERM).stdout_is("");
     assert!(
         done.stderr
             .contains("\n::error title=retry::false: stopped by SIGTERM"),
@@ -85,6 +89,7 @@ fn what_a_hook_or_a_background_job_leaves_unfinished_hides_no_command_either() {
             .arg(hook)
             .args(["--", "false"])
             .run();
+        done.exits(1).stdout_is("");
         let commands = done
             .stderr
             .lines()
@@ -95,4 +100,13 @@ fn what_a_hook_or_a_background_job_leaves_unfinished_hides_no_command_either() {
             "{done:?}"
         );
     }
+}
+
+#[test]
+fn a_group_in_a_job_begins_a_line_without_an_empty_one_before_it() {
+    let call =
+        "retry --log-format github --retry-if . -a 1 -- sh -c 'printf unfinished >&2; exit 1'";
+    let done = Sandbox::new().bash(call).run();
+    done.exits(1).stdout_is("");
+    assert!(done.stderr.contains("unfinished\n::endgroup::"), "{done:?}");
 }

@@ -6,7 +6,9 @@ use std::io::Read as _;
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 use snapbox::{assert_data_eq, file};
 
-use crate::support::{Sandbox, let_pass};
+use crate::support::Sandbox;
+#[cfg(target_os = "linux")]
+use crate::support::open_to_write;
 
 fn help(option: &str) -> String {
     let done = Sandbox::new().retry(option).run();
@@ -79,65 +81,6 @@ fn every_option_is_in_the_man_page() {
     }
 }
 
-/// The codes of retry's own, as src/status.rs has them, and success.
-fn exit_statuses() -> Vec<u8> {
-    let constants = include_str!("../../src/status.rs")
-        .split("\n/// Exit status ")
-        .skip(1);
-    let codes = constants.map(|constant| {
-        let code = constant
-            .split(": u8 = ")
-            .nth(1)
-            .and_then(|rest| rest.split(';').next());
-        code.and_then(|code| code.parse().ok()).expect("a code")
-    });
-    let mut codes: Vec<u8> = codes.chain([0]).collect();
-    codes.sort_unstable();
-    codes
-}
-
-/// The numbers that begin these lines, in order.
-fn numbers<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<u8> {
-    let words = lines.filter_map(|line| line.split([' ', '|', '\n']).find(|word| !word.is_empty()));
-    let mut numbers: Vec<u8> = words.filter_map(|word| word.parse().ok()).collect();
-    numbers.sort_unstable();
-    numbers
-}
-
-/// What stands between this and the next of that.
-fn section<'a>(text: &'a str, begins: &str, ends: &str) -> &'a str {
-    let (_, behind) = text.split_once(begins).expect(begins);
-    behind.split(ends).next().unwrap_or_default()
-}
-
-#[test]
-fn every_exit_status_and_no_other_is_in_the_man_page_the_help_and_the_readme() {
-    let codes = exit_statuses();
-    assert!(codes.len() > 5, "{codes:?}");
-    let page = section(
-        include_str!("../../man/retry.1"),
-        ".SH EXIT STATUS\n",
-        "\n.SH ",
-    );
-    let terms = page.split(".TP\n.B ").skip(1);
-    assert_eq!(numbers(terms), codes, "the man page");
-    let readme = include_str!("../../README.md").lines();
-    assert_eq!(
-        numbers(readme.filter(|line| line.starts_with("| "))),
-        codes,
-        "the README"
-    );
-    let (long, short) = (help("--help"), help("-h"));
-    let long = section(&long, "\nExit status:\n", "\n\n");
-    assert_eq!(numbers(long.lines()), codes, "the long help");
-    let short = section(&short, "\nExit status: ", "\n\n").replace('\n', " ");
-    let mut told = numbers(short.split([';', ',']));
-    // It has no room for what --fail-if makes of a 0.
-    told.push(1);
-    told.sort_unstable();
-    assert_eq!(told, codes, "the short help");
-}
-
 /// The commands that the help shows, those of the short one and those of the long one.
 fn examples() -> Vec<String> {
     let (short, long) = (help("-h"), help("--help"));
@@ -206,9 +149,9 @@ fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
         let sandbox = Sandbox::new();
         let (mut reader, writer, held) = full_pipe(&sandbox);
         let ours = writer.try_clone().expect("another");
-        let running = sandbox.retry(asked).stdout(writer).spawn();
-        // Long enough for it to find the pipe full.
-        let_pass("0.2");
+        let mut running = sandbox.retry(asked).stdout(writer).spawn();
+        // It has found the pipe full.
+        running.await_alone();
         let is_nonblocking = |fd| fcntl_getfl(fd).is_ok_and(|on| on.contains(OFlags::NONBLOCK));
         assert!(is_nonblocking(&ours), "{asked}");
         drop(ours);
@@ -219,7 +162,7 @@ fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
             .take(100)
             .read_to_end(&mut all)
             .expect("text");
-        let_pass("0.1");
+        running.await_alone();
         reader.read_to_end(&mut all).expect("text");
         let done = running.wait();
         done.exits(0);
@@ -235,8 +178,35 @@ fn what_is_asked_for_waits_for_a_slow_reader_of_a_pipe_that_does_not_block() {
 fn a_reader_that_leaves_a_pipe_that_does_not_block_ends_it_as_any_reader_does() {
     let sandbox = Sandbox::new();
     let (reader, writer, _) = full_pipe(&sandbox);
-    let running = sandbox.retry("--help").stdout(writer).spawn();
-    let_pass("0.1");
+    let mut running = sandbox.retry("--help").stdout(writer).spawn();
+    running.await_alone();
     drop(reader);
-    running.wait().dies_of(libc::SIGPIPE);
+    running.wait().dies_of(libc::SIGPIPE).stderr_is("");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_on_a_full_stdout_is_an_error_and_no_panic() {
+    let sandbox = Sandbox::new();
+    for option in ["-h", "--help", "--version"] {
+        let done = sandbox
+            .retry(option)
+            .stdout(open_to_write("/dev/full"))
+            .run();
+        done.exits(125);
+        assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    }
+}
+
+#[test]
+fn help_and_version_go_to_stdout_and_exit_0() {
+    let sandbox = Sandbox::new();
+    for option in ["-h", "--help", "-V", "--version"] {
+        let done = sandbox.retry(option).run();
+        done.exits(0);
+        assert!(
+            done.stdout.ends_with('\n') && done.stderr.is_empty(),
+            "{done:?}"
+        );
+    }
 }

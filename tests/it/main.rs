@@ -1,37 +1,61 @@
 //! The promises of `retry`, kept by the real program with real processes.
 
 mod artifacts;
-mod clients;
+mod attempts;
+mod background_jobs;
+mod before_retry;
+mod cannot_run;
+mod command_line;
 mod countdown;
 mod curl;
-mod delivery;
-mod elsewhere;
-mod exit;
+mod deadline;
+mod delay;
+mod environment;
+mod exit_status;
 #[cfg(target_os = "linux")]
-mod family;
-mod field;
+mod footprint;
 mod github;
 mod help;
-mod hook;
+mod idle_timeout;
+mod inherited;
+mod log_file;
+mod log_format_json;
+mod log_records;
+mod messages;
+mod migration;
+mod output_order;
+mod output_passthrough;
+mod output_patterns;
 #[cfg(target_os = "linux")]
-mod hostile;
-mod input;
-mod limits;
-mod log;
-mod once;
-mod output;
-mod passing;
+mod pid1;
 mod plan;
+mod plan_published;
 mod policy;
+mod process_group;
+#[cfg(target_os = "linux")]
+mod process_tree;
 mod release;
-mod replay;
+mod retry_after;
+mod retry_after_clients;
+mod retry_on;
 mod schema;
-mod server;
 mod shared;
+mod shell_scripts;
+#[cfg(target_os = "linux")]
+mod shortage;
 mod signals;
-mod storm;
-mod streams;
+mod signals_storm;
+mod soak;
+mod stderr;
+mod stdin_auto;
+mod stdin_inherit;
+mod stdin_replay;
+mod stdout_once;
+mod stdout_stream;
 mod support;
+#[cfg(target_os = "linux")]
+mod surroundings;
 mod terminal;
 mod tidy;
-mod waiting;
+mod timeout;
+mod undelivered;

@@ -1,4 +1,4 @@
-//! What `--plan` shows: the published schedules, and what a run then does.
+//! What `--plan` shows, and what a run then does.
 
 use serde_json::Value;
 
@@ -21,14 +21,14 @@ fn object(options: &str) -> Value {
 }
 
 /// A plan, both for people and for programs.
-struct Plan {
-    text: String,
-    object: Value,
+pub(crate) struct Plan {
+    pub(crate) text: String,
+    pub(crate) object: Value,
 }
 
 impl Plan {
     #[track_caller]
-    fn of(options: &str) -> Self {
+    pub(crate) fn of(options: &str) -> Self {
         let options = format!("{options} --seed 7");
         Self {
             text: plan(&options),
@@ -37,7 +37,7 @@ impl Plan {
     }
 
     /// A column of the table, for people.
-    fn column(&self, name: &str) -> String {
+    pub(crate) fn column(&self, name: &str) -> String {
         let lines = self.text.lines();
         let mut table = lines.skip_while(|line| !line.starts_with("retry "));
         let cells = |line| {
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// A field of all retries, for programs.
-    fn field(&self, name: &str) -> Vec<u64> {
+    pub(crate) fn field(&self, name: &str) -> Vec<u64> {
         let retries = self.object["retries"].as_array().expect("retries");
         retries
             .iter()
@@ -61,42 +61,48 @@ impl Plan {
     }
 
     #[track_caller]
-    fn has(&self, name: &str, field: &str, expected: &[u64], in_text: &str) -> &Self {
+    pub(crate) fn has(&self, name: &str, field: &str, expected: &[u64], in_text: &str) -> &Self {
         assert_eq!(self.field(field), expected, "{}", self.text);
         assert_eq!(self.column(name), in_text, "{}", self.text);
         self
     }
 
     #[track_caller]
-    fn ceilings(&self, expected: &[u64], in_text: &str) -> &Self {
+    pub(crate) fn ceilings(&self, expected: &[u64], in_text: &str) -> &Self {
         self.has("ceiling", "ceiling_ms", expected, in_text)
     }
 
     #[track_caller]
-    fn ranges(&self, from: &[u64], from_in_text: &str, to: &[u64], to_in_text: &str) -> &Self {
+    pub(crate) fn ranges(
+        &self,
+        from: &[u64],
+        from_in_text: &str,
+        to: &[u64],
+        to_in_text: &str,
+    ) -> &Self {
         self.has("from", "from_ms", from, from_in_text)
             .has("to", "to_ms", to, to_in_text)
     }
 
     #[track_caller]
-    fn means(&self, expected: &[u64], in_text: &str) -> &Self {
+    pub(crate) fn means(&self, expected: &[u64], in_text: &str) -> &Self {
         self.has("mean", "mean_ms", expected, in_text)
     }
 
     #[track_caller]
-    fn wakes_at(&self, expected: &[u64], in_text: &str) -> &Self {
+    pub(crate) fn wakes_at(&self, expected: &[u64], in_text: &str) -> &Self {
         self.has("worst total", "worst_total_ms", expected, in_text)
     }
 
     #[track_caller]
-    fn sums_up_to(&self, expected: u64, worst: u64, in_text: &str) -> &Self {
+    pub(crate) fn sums_up_to(&self, expected: u64, worst: u64, in_text: &str) -> &Self {
         assert_eq!(self.object["expected_ms"], expected, "{}", self.text);
         assert_eq!(self.object["worst_ms"], worst, "{}", self.text);
         self.says(&format!("total: {in_text}"))
     }
 
     #[track_caller]
-    fn cap_takes_over_at(&self, retry: u64) -> &Self {
+    pub(crate) fn cap_takes_over_at(&self, retry: u64) -> &Self {
         assert_eq!(self.object["cap_from_retry"], retry, "{}", self.text);
         let end = format!(" takes over at retry {retry}\n");
         assert!(self.text.contains(&end), "{}", self.text);
@@ -112,189 +118,17 @@ impl Plan {
     }
 
     #[track_caller]
-    fn cap_never_takes_over(&self) -> &Self {
+    pub(crate) fn cap_never_takes_over(&self) -> &Self {
         assert_eq!(self.object["cap_from_retry"], Value::Null, "{}", self.text);
         assert!(self.text.contains(" never takes over\n"), "{}", self.text);
         self
     }
 
     #[track_caller]
-    fn says(&self, line: &str) -> &Self {
+    pub(crate) fn says(&self, line: &str) -> &Self {
         let is_said = self.text.lines().any(|said| said == line);
         assert!(is_said, "{line} in {}", self.text);
         self
-    }
-}
-
-// ── the published tables ────────────────────────────────────────────────────────────────────
-
-const WALK: [u64; 6] = [100, 200, 400, 800, 1600, 2000];
-const WALK_IN_TEXT: &str = "100ms, 200ms, 400ms, 800ms, 1.60s, 2.00s";
-
-#[test]
-fn the_walk_is_planned_as_published() {
-    let walk = |jitter| Plan::of(&format!("-a 7 --base 100ms --cap 2000ms --jitter {jitter}"));
-    walk("none")
-        .ceilings(&WALK, WALK_IN_TEXT)
-        .ranges(&WALK, WALK_IN_TEXT, &WALK, WALK_IN_TEXT)
-        .wakes_at(
-            &[100, 300, 700, 1500, 3100, 5100],
-            "100ms, 300ms, 700ms, 1.50s, 3.10s, 5.10s",
-        )
-        .sums_up_to(5100, 5100, "5.10s expected, 5.10s at worst")
-        .cap_takes_over_at(6);
-    walk("full")
-        .ceilings(&WALK, WALK_IN_TEXT)
-        .ranges(&[0; 6], "0ms, 0ms, 0ms, 0ms, 0ms, 0ms", &WALK, WALK_IN_TEXT)
-        .means(
-            &[50, 100, 200, 400, 800, 1000],
-            "50ms, 100ms, 200ms, 400ms, 800ms, 1.00s",
-        )
-        .sums_up_to(2550, 5100, "2.55s expected, 5.10s at worst");
-    walk("equal")
-        .ceilings(&WALK, WALK_IN_TEXT)
-        .ranges(
-            &[50, 100, 200, 400, 800, 1000],
-            "50ms, 100ms, 200ms, 400ms, 800ms, 1.00s",
-            &WALK,
-            WALK_IN_TEXT,
-        )
-        .sums_up_to(3825, 5100, "3.83s expected, 5.10s at worst");
-    walk("decorrelated")
-        .ranges(
-            &[100; 6],
-            "100ms, 100ms, 100ms, 100ms, 100ms, 100ms",
-            &[300, 900, 2000, 2000, 2000, 2000],
-            "300ms, 900ms, 2.00s, 2.00s, 2.00s, 2.00s",
-        )
-        .means(
-            &[200, 350, 568, 721, 788, 817],
-            "≈200ms, ≈350ms, ≈568ms, ≈721ms, ≈788ms, ≈817ms",
-        );
-}
-
-#[test]
-fn without_a_cap_the_21st_delay_is_about_29_hours() {
-    let plan = Plan::of("-a 22 --base 100ms --cap 1000d --jitter none");
-    plan.cap_never_takes_over();
-    assert_eq!(plan.object["rest"]["from_retry"], 21);
-    assert_eq!(plan.object["rest"]["to_retry"], 21);
-    assert_eq!(plan.object["rest"]["ceiling_ms"], 104_857_600);
-    assert!(
-        plan.column("ceiling").ends_with(", 14h 34m, 29h 8m"),
-        "{}",
-        plan.text
-    );
-}
-
-#[test]
-fn six_retries_from_250_ms_are_planned_as_published() {
-    let six = |jitter| Plan::of(&format!("-a 7 --base 250ms --jitter {jitter}"));
-    let ceilings = [250, 500, 1000, 2000, 4000, 8000];
-    let in_text = "250ms, 500ms, 1.00s, 2.00s, 4.00s, 8.00s";
-    six("none").ceilings(&ceilings, in_text).sums_up_to(
-        15_750,
-        15_750,
-        "15.8s expected, 15.8s at worst",
-    );
-    six("full")
-        .ranges(&[0; 6], "0ms, 0ms, 0ms, 0ms, 0ms, 0ms", &ceilings, in_text)
-        .sums_up_to(7875, 15_750, "7.88s expected, 15.8s at worst");
-    six("equal")
-        .ranges(
-            &[125, 250, 500, 1000, 2000, 4000],
-            "125ms, 250ms, 500ms, 1.00s, 2.00s, 4.00s",
-            &ceilings,
-            in_text,
-        )
-        // 11.8125 s.
-        .sums_up_to(11_813, 15_750, "11.8s expected, 15.8s at worst");
-    for share in ["20%", "0.2"] {
-        six(share)
-            .ceilings(&ceilings, in_text)
-            .ranges(
-                &[200, 400, 800, 1600, 3200, 6400],
-                "200ms, 400ms, 800ms, 1.60s, 3.20s, 6.40s",
-                &[300, 600, 1200, 2400, 4800, 9600],
-                "300ms, 600ms, 1.20s, 2.40s, 4.80s, 9.60s",
-            )
-            .sums_up_to(15_750, 18_900, "15.8s expected, 18.9s at worst");
-    }
-    // The cap holds, jitter included.
-    let capped = Plan::of("-a 7 --base 250ms --cap 2s --jitter 20%");
-    assert_eq!(capped.field("to_ms"), [300, 600, 1200, 2000, 2000, 2000]);
-    assert_eq!(capped.field("from_ms"), [200, 400, 800, 1600, 1600, 1600]);
-    capped.cap_takes_over_at(5);
-}
-
-#[test]
-fn the_calculator_is_planned_as_published() {
-    let eight = |jitter| Plan::of(&format!("-a 9 --base 100ms --cap 20s --jitter {jitter}"));
-    let ceilings = [100, 200, 400, 800, 1600, 3200, 6400, 12_800];
-    let in_text = "100ms, 200ms, 400ms, 800ms, 1.60s, 3.20s, 6.40s, 12.8s";
-    eight("none")
-        .ceilings(&ceilings, in_text)
-        .sums_up_to(25_500, 25_500, "25.5s expected, 25.5s at worst")
-        .cap_never_takes_over();
-    eight("full").ceilings(&ceilings, in_text).sums_up_to(
-        12_750,
-        25_500,
-        "12.8s expected, 25.5s at worst",
-    );
-    eight("equal")
-        .ceilings(&ceilings, in_text)
-        .ranges(
-            &[50, 100, 200, 400, 800, 1600, 3200, 6400],
-            "50ms, 100ms, 200ms, 400ms, 800ms, 1.60s, 3.20s, 6.40s",
-            &ceilings,
-            in_text,
-        )
-        .sums_up_to(19_125, 25_500, "19.1s expected, 25.5s at worst");
-    let ten = Plan::of("-a 11 --base 100ms --cap 20s --jitter none");
-    ten.ceilings(
-        &[100, 200, 400, 800, 1600, 3200, 6400, 12_800, 20_000, 20_000],
-        &format!("{in_text}, 20.0s, 20.0s"),
-    )
-    .cap_takes_over_at(9)
-    .sums_up_to(65_500, 65_500, "1m 6s expected, 1m 6s at worst");
-    for retries in 1..=20 {
-        let plan = Plan::of(&format!("-a {} --base 100ms --cap 20s", retries + 1));
-        assert_eq!(plan.field("retry"), (1..=retries).collect::<Vec<u64>>());
-        assert_eq!(plan.object["rest"], Value::Null);
-    }
-}
-
-#[test]
-fn the_other_curves_are_planned_with_every_jitter() {
-    let ranges = [
-        ("none", [100, 200, 300, 350], [100, 200, 300, 350]),
-        ("full", [0, 0, 0, 0], [100, 200, 300, 350]),
-        ("equal", [50, 100, 150, 175], [100, 200, 300, 350]),
-        ("10%", [90, 180, 270, 315], [110, 220, 330, 350]),
-        ("decorrelated", [100, 100, 100, 100], [300, 350, 350, 350]),
-    ];
-    for (jitter, from, to) in ranges {
-        let options = format!("-a 5 --backoff linear --base 100ms --cap 350ms --jitter {jitter}");
-        let plan = Plan::of(&options);
-        assert_eq!(plan.field("ceiling_ms"), [100, 200, 300, 350], "{options}");
-        assert_eq!(plan.field("from_ms"), from, "{options}");
-        assert_eq!(plan.field("to_ms"), to, "{options}");
-        let first = if jitter == "decorrelated" { 2 } else { 4 };
-        plan.cap_takes_over_at(first);
-    }
-    let ranges = [
-        ("none", 200, 200),
-        ("full", 0, 200),
-        ("equal", 100, 200),
-        ("50%", 100, 250),
-    ];
-    for (jitter, from, to) in ranges {
-        let options = format!("-a 5 --backoff constant --base 200ms --cap 250ms --jitter {jitter}");
-        let plan = Plan::of(&options);
-        assert_eq!(plan.field("ceiling_ms"), [200; 4], "{options}");
-        assert_eq!(plan.field("from_ms"), [from; 4], "{options}");
-        assert_eq!(plan.field("to_ms"), [to; 4], "{options}");
-        plan.cap_never_takes_over();
     }
 }
 

@@ -37,7 +37,8 @@ fn the_command_runs_under_the_same_policy_if_it_retries_itself() {
         .bash(script)
         .run()
         .exits(4)
-        .stdout_is("run\nrun\nrun\nrun\n");
+        .stdout_is("run\nrun\nrun\nrun\n")
+        .stderr_is("");
 }
 
 #[test]
@@ -46,7 +47,7 @@ fn a_file_that_is_none_is_said_and_nothing_is_run() {
     fs::write(sandbox.path("bad"), "attempts 3\n\nbase xyz\n").expect("a file");
     fs::write(sandbox.path("long"), "#".repeat(70_000)).expect("a file");
     fs::write(sandbox.path("bytes"), b"attempts \xff\n").expect("a file");
-    sandbox.bash("mkfifo pipe").run().exits(0);
+    sandbox.bash("mkfifo pipe").run().exits(0).stdout_is("");
     for (file, says) in [
         (
             "/no/such",
@@ -60,7 +61,7 @@ fn a_file_that_is_none_is_said_and_nothing_is_run() {
     ] {
         let script = format!("retry --policy {file} -- sh -c 'echo >ran'");
         let done = sandbox.bash(&script).run();
-        done.exits(125).took_less_than(AT_ONCE);
+        done.exits(125).stdout_is("").took_less_than(AT_ONCE);
         assert!(
             done.stderr.contains(says) && done.stderr.lines().count() == 1,
             "{done:?}"
@@ -77,7 +78,7 @@ fn a_link_to_a_file_is_as_good_as_the_file() {
     let done = sandbox
         .retry(&format!("{FAST} --policy link -- false"))
         .run();
-    done.exits(1);
+    done.exits(1).stdout_is("");
     assert_eq!(done.failures(), 3);
 }
 
@@ -86,7 +87,7 @@ fn help_is_there_although_the_file_is_broken() {
     let done = Sandbox::new()
         .bash("RETRY_POLICY=/no/such retry --help")
         .run();
-    done.exits(0);
+    done.exits(0).stderr_is("");
 }
 
 #[test]

@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::time::Duration;
 
-use crate::support::{AT_ONCE, FAST, Running, Sandbox, let_pass, rounds};
+use crate::support::{AT_ONCE, FAST, Running, Sandbox, rounds};
 
 #[test]
 fn first_attempts_cost_nothing() {
     let script = "for i in 1 2 3 4; do retry $FAST -a 1 --shared bud --budget 3 -- false; done
         retry $FAST -a 2 --shared bud --budget 3 -- failn 1 1 >/dev/null 2>&1; echo $?";
-    Sandbox::new().bash(script).run().stdout_is("0\n");
+    Sandbox::new().bash(script).run().exits(0).stdout_is("0\n");
 }
 
 #[test]
@@ -45,7 +45,11 @@ fn successes_give_back() {
     let script = "retry -q $FAST -a 9 --shared bud --budget 1 -- false
         for i in 1 2 3 4 5 6 7 8 9 10; do retry --shared bud --budget 1 -- true; done
         retry -q $FAST -a 9 --shared bud --budget 1 -- sh -c 'echo x; exit 1'";
-    Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+    Sandbox::new()
+        .bash(script)
+        .run()
+        .exits(1)
+        .stdout_is("x\nx\n");
 }
 
 #[test]
@@ -54,7 +58,11 @@ fn time_gives_back() {
         retry -q $FAST -a 9 $B -- false
         retry -q --base 1100ms --jitter none -a 2 -- false
         retry -q $FAST -a 9 $B -- sh -c 'echo x; exit 1'";
-    Sandbox::new().bash(script).run().stdout_is("x\nx\n");
+    Sandbox::new()
+        .bash(script)
+        .run()
+        .exits(1)
+        .stdout_is("x\nx\n");
 }
 
 /// What is kept under this name, in the lines of a budget's file.
@@ -170,7 +178,12 @@ fn many_processes_at_once_spend_exactly_what_there_is() {
         "seq 64 | xargs -P64 -I{{}} sh -c 'retry -q --base 0 -a {} --log log{{}} --shared bud --budget {budget} -- false || :'",
         draws + 1
     );
-    sandbox.bash(&script).run().exits(0).stdout_is("");
+    sandbox
+        .bash(&script)
+        .run()
+        .exits(0)
+        .stdout_is("")
+        .stderr_is("");
     let logs: Vec<String> = (1..=64)
         .map(|run| sandbox.text(&format!("log{run}")))
         .collect();
@@ -214,7 +227,8 @@ fn nobody_else_can_read_or_write_it() {
     sandbox
         .bash("umask 0; retry $FAST -a 2 --shared bud -- false")
         .run()
-        .exits(1);
+        .exits(1)
+        .stdout_is("");
     assert_eq!(
         fs::metadata(sandbox.path("bud")).expect("a file").mode() & 0o7777,
         0o600
@@ -247,7 +261,7 @@ fn what_is_not_ours_is_left_as_it_is() {
     is_unusable(&sandbox, "empty", "others may write to it");
     is_unusable(&sandbox, ".", "is a directory");
     is_unusable(&sandbox, "no/such", "no such file");
-    sandbox.bash("mkfifo pipe").run().exits(0);
+    sandbox.bash("mkfifo pipe").run().exits(0).stdout_is("");
     is_unusable(&sandbox, "pipe", "no regular file");
 }
 
@@ -316,9 +330,8 @@ fn a_lock_that_is_not_let_go_is_awaited_for_a_second_and_a_signal_ends_that() {
         .retry_sh("--base 1m --shared bud", "echo ready; exit 1")
         .spawn();
     running.await_stdout("ready");
-    // Long enough for it to end and to ask for the lock, which is held.
-    let_pass("0.3");
-    running.signal(libc::SIGTERM);
+    // It has ended, and we ask for the lock, which is held.
+    running.await_alone().signal(libc::SIGTERM);
     running.wait().dies_of(libc::SIGTERM);
     holder.close_stdin();
     holder.wait();

@@ -1,16 +1,17 @@
-//! Signals: during a run, during a delay, ignored at the start.
+//! Signals: during a run and during a delay.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
 
-use libc::{
-    SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP,
-    SIGUSR1, SIGUSR2, SIGXFSZ,
-};
+#[cfg(target_os = "linux")]
+use libc::SIGKILL;
+use libc::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-use crate::support::{AT_ONCE, Call, Sandbox};
+#[cfg(target_os = "linux")]
+use crate::support::check;
+use crate::support::{AT_ONCE, Sandbox};
 
 const R: &str = "--attempts 3 --base 10ms --cap 10ms --jitter none";
+
 const SLOW: &str = "--attempts 3 --base 30s --cap 30s --jitter none";
 
 #[test]
@@ -31,6 +32,7 @@ fn the_line_says_which_signal_ended_the_delay() {
     let mut running = Sandbox::new().retry_sh(SLOW, "exit 1").spawn();
     running.await_stderr("next in 30.0s").signal(SIGTERM);
     let done = running.wait();
+    done.dies_of(SIGTERM).stdout_is("");
     assert!(
         done.said()[1].starts_with("sh: stopped by SIGTERM after attempt 1/3"),
         "{done:?}"
@@ -68,7 +70,7 @@ fn a_signal_during_a_run_ends_the_child_and_us_and_leaves_nothing() {
         let script = "sleep 30 | sleep 30 | { echo ready >&2; sleep 30; }; :";
         let mut running = Sandbox::new().retry_sh(R, script).spawn();
         running.await_stderr("ready").signal(signal);
-        running.wait().dies_of(signal);
+        running.wait().dies_of(signal).stdout_is("");
     }
 }
 
@@ -114,87 +116,7 @@ fn a_message_during_a_delay_means_nothing() {
     running
         .await_stderr("SIGUSR1 ignored during the delay")
         .signal(SIGTERM);
-    running.wait().dies_of(SIGTERM);
-}
-
-#[test]
-fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
-    let script = "echo ready; read line; exit 0";
-    let call = Sandbox::new()
-        .retry_sh(R, script)
-        .ignoring(SIGHUP)
-        .stdin(Stdio::piped());
-    let mut running = call.spawn();
-    running.await_stdout("ready").signal(SIGHUP).close_stdin();
-    running.wait().exits(0).stdout_is("ready\n");
-}
-
-/// A mask of signals as a program finds it in /proc/self/status, with and without us before it.
-#[cfg(target_os = "linux")]
-fn masks(name: &str, prepare: impl Fn(Call) -> Call) -> (u64, u64) {
-    let sandbox = Sandbox::new();
-    let mask = |call: Call| {
-        let done = prepare(call).args([name, "/proc/self/status"]).run();
-        done.exits(0);
-        let mask = done.stdout.split_whitespace().last().map(ToOwned::to_owned);
-        u64::from_str_radix(&mask.expect("a mask"), 16).expect("a mask")
-    };
-    (
-        mask(sandbox.program("grep")),
-        mask(sandbox.retry("-a 1 -- grep")),
-    )
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn signals_that_were_ignored_at_the_start_are_ignored_in_the_command_and_no_others() {
-    for ignored in [
-        &[][..],
-        &[SIGHUP, SIGINT, SIGQUIT],
-        &[SIGPIPE],
-        &[SIGTERM, SIGUSR1, SIGPIPE],
-        &[SIGCHLD, SIGCONT, SIGTSTP, SIGXFSZ],
-    ] {
-        let ignoring = |call| {
-            ignored
-                .iter()
-                .fold(call, |call: Call, signal| call.ignoring(*signal))
-        };
-        let (plain, wrapped) = masks("SigIgn", ignoring);
-        assert_eq!(wrapped, plain, "{ignored:?}");
-        assert!(
-            ignored.iter().all(|signal| plain >> (signal - 1) & 1 == 1),
-            "{ignored:?}"
-        );
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn signals_that_were_blocked_at_the_start_are_blocked_in_the_command_and_no_others() {
-    for blocked in [&[][..], &[SIGUSR1, SIGTERM], &[SIGCHLD]] {
-        let blocking = |call| {
-            blocked
-                .iter()
-                .fold(call, |call: Call, signal| call.blocking(*signal))
-        };
-        let (plain, wrapped) = masks("SigBlk", blocking);
-        assert_eq!(wrapped, plain, "{blocked:?}");
-        assert!(
-            blocked.iter().all(|signal| plain >> (signal - 1) & 1 == 1),
-            "{blocked:?}"
-        );
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_blocked_sigchld_does_not_hide_the_childs_end() {
-    Sandbox::new()
-        .retry_sh("-a 1", "exit 5")
-        .blocking(SIGCHLD)
-        .run()
-        .exits(5);
+    running.wait().dies_of(SIGTERM).stdout_is("");
 }
 
 #[cfg(target_os = "linux")]
@@ -204,24 +126,15 @@ fn if_we_are_killed_the_command_ends_too() {
         .retry_sh(R, "echo ready; exec sleep 41")
         .spawn();
     running.await_stdout("ready").signal(SIGKILL);
-    running.wait().dies_of(SIGKILL);
+    running.wait().dies_of(SIGKILL).stderr_is("");
 }
 
 #[test]
 fn a_core_file_is_the_commands_and_not_ours() {
     let script = "ulimit -c unlimited; exec retry -a 1 -- sh -c 'ulimit -c 0; kill -QUIT $$'";
     let done = Sandbox::new().bash(script).run();
-    done.dies_of(SIGQUIT);
+    done.dies_of(SIGQUIT).stdout_is("");
     assert!(!done.status.core_dumped(), "{done:?}");
-}
-
-#[test]
-fn an_ignored_sigchld_does_not_hide_the_childs_end() {
-    Sandbox::new()
-        .retry_sh("-a 1", "exit 5")
-        .ignoring(SIGCHLD)
-        .run()
-        .exits(5);
 }
 
 #[cfg(target_os = "linux")]
@@ -232,7 +145,11 @@ fn a_real_time_signal_ends_us_and_the_command_gets_term() {
         .retry_sh(R, &trapping("echo term; exit 9", "TERM"))
         .spawn();
     running.await_stdout("ready").signal(real_time);
-    running.wait().dies_of(real_time).stdout_is("ready\nterm\n");
+    running
+        .wait()
+        .dies_of(real_time)
+        .stdout_is("ready\nterm\n")
+        .stderr_is("");
 }
 
 #[test]
@@ -273,7 +190,7 @@ fn a_signal_sent_to_the_child_alone_is_an_ordinary_failure() {
     let done = Sandbox::new()
         .retry_sh(&format!("{R} --retry-on 143"), script)
         .run();
-    done.exits(0).says(&[
+    done.exits(0).stdout_is("").says(&[
         "sh: attempt 1/3 failed: killed by SIGTERM after …; next in …",
         "sh: succeeded on attempt 2/3 after …",
     ]);
@@ -284,6 +201,26 @@ fn under_timeout_everything_ends_and_nothing_is_left() {
     let done = Sandbox::new()
         .bash("timeout 0.4 retry -a 100 --base 10ms -- sh -c 'sleep 41 & sleep 41; :'; echo $?")
         .run();
-    done.stdout_is("124\n");
+    done.exits(0).stdout_is("124\n");
     assert!(done.took < AT_ONCE, "{done:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stop_by_job_control_stops_us_and_the_status_is_there_after_we_go_on() {
+    // In a group of its own within a session, as an interactive shell would put it: in an orphaned
+    // group the kernel ignores this signal. The command is in yet another group and goes on.
+    let script = "
+        set -m
+        retry -a 1 --timeout 30s -- sh -c 'echo >ready; until [ -e go ]; do sleep 0.05; done; exit 6' &
+        set +m
+        until [ -e ready ]; do sleep 0.05; done
+        kill -TSTP $!
+        for i in $(seq 200); do
+            read -r _ _ state _ </proc/$!/stat
+            [ $state != T ] || break
+            sleep 0.05
+        done
+        echo $state; touch go; kill -CONT $!; wait $!; echo $?";
+    check(script, "T\n6\n");
 }

@@ -1,10 +1,13 @@
+mod after_failure;
+mod told;
+
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 
 use proptest::prelude::*;
 use serde_json::Value;
+use snapbox::assert_data_eq;
 use snapbox::prelude::*;
-use snapbox::{assert_data_eq, str};
 
 use super::*;
 use crate::cli::{self, Request};
@@ -14,6 +17,7 @@ use crate::policy::{Policy, Reason};
 use crate::rehearsal::{Rehearsal, Step};
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
+use after_failure::after_failure;
 
 #[path = "../../../tests/it/schema.rs"]
 mod schema;
@@ -133,16 +137,10 @@ fn last(flags: &str, steps: Vec<Step>, kind: &str) -> Value {
 fn a_log_tells_the_rules_each_attempt_each_delay_and_the_end() {
     let job = job("-a 3 --base 1s --jitter none");
     let log = log(&job, Rehearsal::new(vec![exits(7), exits(7), exits(0)]));
-    assert_data_eq!(log, str![[r#"
-{"event":"start","schema":1,"time":"2026-11-30T12:00:00.000Z","elapsed_ms":0,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"program":"cmd","max_attempts":3,"max_retries":2,"policy":{"backoff":"exponential","factor":"2","base_ms":1000,"cap_ms":30000,"jitter":"none","deadline_ms":null,"timeout_ms":null,"idle_timeout_ms":null,"reserve_ms":0,"retry_on":null,"stop_on":null,"success_on":null,"patterns":{"retry_if":0,"stop_if":0,"success_if":0,"fail_if":0},"retry_after":false,"retry_after_max_ms":null,"stdin":"auto","stdout":"stream","budget":null,"before_retry":false}}
-{"event":"attempt","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":1,"outcome":"exit","code":7,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"delay","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":1,"delay_ms":1000,"ceiling_ms":1000,"source":"local","deadline_left_ms":null}
-{"event":"attempt","time":"2026-11-30T12:00:00.000Z","elapsed_ms":1200,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":2,"outcome":"exit","code":7,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"delay","time":"2026-11-30T12:00:00.000Z","elapsed_ms":1200,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":2,"delay_ms":2000,"ceiling_ms":2000,"source":"local","deadline_left_ms":null}
-{"event":"attempt","time":"2026-11-30T12:00:00.000Z","elapsed_ms":3300,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"attempt":3,"outcome":"success","code":0,"duration_ms":100,"retryable":false,"reason":"success","rule":null,"silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"end","time":"2026-11-30T12:00:00.000Z","elapsed_ms":3300,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"outcome":"success","reason":"success","exit_status":0,"attempts":3,"retries":2,"amplification":3,"total_ms":3300,"slept_ms":3000,"server_waits":0,"deadline_exhausted":false}
-
-"#]].raw());
+    assert_data_eq!(
+        log,
+        snapbox::file!["logs/a_log_tells_the_rules_each_attempt_each_delay_and_the_end.txt"].raw()
+    );
 }
 
 #[test]
@@ -150,13 +148,7 @@ fn a_log_tells_why_there_is_no_other_attempt() {
     check(
         "-a 2 --base 10ms --jitter none",
         vec![exits(7)],
-        str![[r#"
-{"event":"attempt","elapsed_ms":100,"attempt":1,"outcome":"exit","code":7,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"delay","elapsed_ms":100,"attempt":1,"delay_ms":10,"ceiling_ms":10,"source":"local","deadline_left_ms":null}
-{"event":"attempt","elapsed_ms":210,"attempt":2,"outcome":"exit","code":7,"duration_ms":100,"retryable":true,"reason":"attempts","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"end","elapsed_ms":210,"outcome":"exit","reason":"attempts","exit_status":7,"attempts":2,"retries":1,"amplification":2,"total_ms":210,"slept_ms":10,"server_waits":0,"deadline_exhausted":false}
-
-"#]],
+        snapbox::file!["logs/a_log_tells_why_there_is_no_other_attempt.txt"],
     );
 }
 
@@ -168,13 +160,7 @@ fn a_log_tells_what_was_left_of_the_deadline() {
             takes: Duration::MAX,
             ending: Outcome::Exited(0).into(),
         }],
-        str![[r#"
-{"event":"attempt","elapsed_ms":2000,"attempt":1,"outcome":"timed_out","duration_ms":2000,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":3000}
-{"event":"delay","elapsed_ms":2000,"attempt":1,"delay_ms":1000,"ceiling_ms":1000,"source":"local","deadline_left_ms":3000}
-{"event":"attempt","elapsed_ms":5000,"attempt":2,"outcome":"timed_out","duration_ms":2000,"retryable":true,"reason":"deadline","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":0}
-{"event":"end","elapsed_ms":5000,"outcome":"timed_out","reason":"deadline","exit_status":124,"attempts":2,"retries":1,"amplification":2,"total_ms":5000,"slept_ms":1000,"server_waits":0,"deadline_exhausted":true}
-
-"#]],
+        snapbox::file!["logs/a_log_tells_what_was_left_of_the_deadline.txt"],
     );
 }
 
@@ -182,12 +168,13 @@ fn a_log_tells_what_was_left_of_the_deadline() {
 fn a_log_tells_of_a_signal_during_a_delay_and_what_was_slept_until_then() {
     let world = Rehearsal::new(vec![step(Outcome::Killed(Signal::KILL))]);
     let world = world.interrupted(ms(400), signal("TERM"));
-    assert_data_eq!(short_log("--base 1s --jitter none", world), str![[r#"
-{"event":"attempt","elapsed_ms":100,"attempt":1,"outcome":"signal","signal":9,"signal_name":"SIGKILL","duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"delay","elapsed_ms":100,"attempt":1,"delay_ms":1000,"ceiling_ms":1000,"source":"local","deadline_left_ms":null}
-{"event":"end","elapsed_ms":400,"outcome":"signal","reason":"signal","exit_status":143,"signal_name":"SIGTERM","attempts":1,"retries":0,"amplification":1,"total_ms":400,"slept_ms":300,"server_waits":0,"deadline_exhausted":false}
-
-"#]].raw());
+    assert_data_eq!(
+        short_log("--base 1s --jitter none", world),
+        snapbox::file![
+            "logs/a_log_tells_of_a_signal_during_a_delay_and_what_was_slept_until_then.txt"
+        ]
+        .raw()
+    );
 }
 
 #[test]
@@ -195,15 +182,7 @@ fn a_log_tells_which_delays_are_the_servers() {
     check(
         "-a 3 --base 10ms --cap 10ms --jitter none --retry-after output",
         vec![asked(1), exits(22)],
-        str![[r#"
-{"event":"attempt","elapsed_ms":100,"attempt":1,"outcome":"exit","code":22,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":1000,"deadline_left_ms":null}
-{"event":"delay","elapsed_ms":100,"attempt":1,"delay_ms":1000,"ceiling_ms":10,"source":"retry-after","deadline_left_ms":null}
-{"event":"attempt","elapsed_ms":1200,"attempt":2,"outcome":"exit","code":22,"duration_ms":100,"retryable":true,"reason":"retry","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"delay","elapsed_ms":1200,"attempt":2,"delay_ms":10,"ceiling_ms":10,"source":"local","deadline_left_ms":null}
-{"event":"attempt","elapsed_ms":1310,"attempt":3,"outcome":"exit","code":22,"duration_ms":100,"retryable":true,"reason":"attempts","rule":"default","silent":false,"server_wait_ms":null,"deadline_left_ms":null}
-{"event":"end","elapsed_ms":1310,"outcome":"exit","reason":"attempts","exit_status":22,"attempts":3,"retries":2,"amplification":3,"total_ms":1310,"slept_ms":1010,"server_waits":1,"deadline_exhausted":false}
-
-"#]],
+        snapbox::file!["logs/a_log_tells_which_delays_are_the_servers.txt"],
     );
 }
 
@@ -216,7 +195,10 @@ fn the_first_line_tells_the_options_as_they_are_meant() {
         --budget 3 --before-retry x --seed 18446744073709551615";
     let log = log(&job(flags), Rehearsal::new(vec![exits(0)]));
     let start = log.lines().next().expect("a line").to_owned();
-    assert_data_eq!(start, str![[r#"{"event":"start","schema":1,"time":"2026-11-30T12:00:00.000Z","elapsed_ms":0,"run_id":"00112233445566778899aabbccddeeff","pid":4711,"program":"cmd","max_attempts":"inf","max_retries":"inf","policy":{"backoff":"linear","factor":null,"base_ms":2,"cap_ms":9007199254740991,"jitter":"12.5%","deadline_ms":3600000,"timeout_ms":120000,"idle_timeout_ms":3000,"reserve_ms":4000,"retry_on":"1,5-9","stop_on":"2","success_on":"TERM","patterns":{"retry_if":2,"stop_if":1,"success_if":1,"fail_if":1},"retry_after":true,"retry_after_max_ms":0,"stdin":"replay","stdout":"once","budget":3,"before_retry":true,"seed":"18446744073709551615"}}"#]].raw());
+    assert_data_eq!(
+        start,
+        snapbox::file!["logs/the_first_line_tells_the_options_as_they_are_meant.txt"].raw()
+    );
     for (flags, curve, factor, jitter) in [
         ("", "exponential", Value::from("2"), "full"),
         (
@@ -245,163 +227,6 @@ fn the_first_line_tells_the_options_as_they_are_meant() {
         );
         assert_eq!(policy.get("seed"), None);
     }
-}
-
-/// Compares how the last attempt is told: outcome, code or signal, whether it is worth a retry, why
-/// there is no other, and by which rule.
-#[track_caller]
-fn told(flags: &str, step: Step, expected: &str) {
-    let line = last(&format!("-a 1 {flags}"), vec![step], "attempt");
-    let words = ["outcome", "code", "signal", "retryable", "reason", "rule"];
-    let words = words.map(|word| line.get(word).map_or("-".into(), Value::to_string));
-    assert_eq!(words.join(" ").replace('"', ""), expected);
-}
-
-#[test]
-fn every_way_to_end_is_told() {
-    let died_of = |signal| step(Outcome::Killed(signal));
-    told("", exits(0), "success 0 - false success null");
-    told("", exits(7), "exit 7 - true attempts default");
-    told("", exits(124), "exit 124 - true attempts default");
-    told(
-        "",
-        died_of(Signal::KILL),
-        "signal - 9 true attempts default",
-    );
-    told(
-        "",
-        died_of(Signal::INT),
-        "signal - 2 false not_retryable default",
-    );
-    told(
-        "--timeout 10ms",
-        exits(0),
-        "timed_out - - true attempts default",
-    );
-    let short = cannot_start(FaultClass::Shortage);
-    told("", short, "not_started - - true attempts default");
-    let not_found = cannot_start(FaultClass::NotFound);
-    told("", not_found, "not_started - - false not_retryable default");
-    let left_behind = step(Ending {
-        left_behind: Some(99),
-        ..Outcome::TimedOut.into()
-    });
-    told("", left_behind, "timed_out - - false left_behind null");
-    let undelivered = step(Ending {
-        undelivered: true,
-        ..Outcome::Exited(0).into()
-    });
-    told(
-        "--deadline 1s",
-        undelivered,
-        "exit 0 - false undelivered null",
-    );
-    let eaten = step(Ending {
-        input_eaten: true,
-        ..Outcome::Exited(7).into()
-    });
-    told("-a 2", eaten, "exit 7 - true stdin default");
-    let stopped = step(Ending {
-        interrupted: Some(signal("TERM")),
-        ..Outcome::Exited(0).into()
-    });
-    told("", stopped, "exit 0 - false signal null");
-    let flags = "--retry-after output -a 2";
-    told(flags, asked(301), "exit 22 - true retry_after default");
-    let flags = "--retry-after output -a 2 --deadline 5s";
-    told(flags, asked(20), "exit 22 - true deadline default");
-}
-
-#[test]
-fn the_list_that_decided_is_told() {
-    let term = step(Outcome::Killed(signal("TERM")));
-    told(
-        "--success-on 7",
-        exits(7),
-        "success 7 - false success --success-on",
-    );
-    told(
-        "--success-on TERM",
-        term,
-        "success - 15 false success --success-on",
-    );
-    told(
-        "--stop-on 7",
-        exits(7),
-        "exit 7 - false not_retryable --stop-on",
-    );
-    told(
-        "--retry-on 7",
-        exits(7),
-        "exit 7 - true attempts --retry-on",
-    );
-    told(
-        "--retry-on 8",
-        exits(7),
-        "exit 7 - false not_retryable --retry-on",
-    );
-    let flags = "--retry-on timeout --retry-if x --timeout 10ms";
-    told(flags, exits(0), "timed_out - - true attempts --retry-on");
-}
-
-#[test]
-fn the_pattern_that_decided_is_told() {
-    let nothing = Matched::default();
-    let found = Some(0);
-    let success = matched(
-        Matched {
-            success_if: found,
-            ..nothing
-        },
-        7,
-    );
-    told(
-        "--success-if x",
-        success,
-        "success 7 - false success --success-if",
-    );
-    let failure = matched(
-        Matched {
-            fail_if: found,
-            ..nothing
-        },
-        0,
-    );
-    told("--fail-if x", failure, "exit 0 - true attempts --fail-if");
-    let stop = matched(
-        Matched {
-            stop_if: found,
-            ..nothing
-        },
-        7,
-    );
-    told(
-        "--stop-if x",
-        stop,
-        "exit 7 - false not_retryable --stop-if",
-    );
-    told(
-        "--retry-if x",
-        exits(7),
-        "exit 7 - false not_retryable --retry-if",
-    );
-    let worth = matched(
-        Matched {
-            retry_if: found,
-            ..nothing
-        },
-        7,
-    );
-    told(
-        "--retry-if x",
-        worth.clone(),
-        "exit 7 - true attempts --retry-if",
-    );
-    told(
-        "--retry-on 7 --retry-if x",
-        worth,
-        "exit 7 - true attempts --retry-if",
-    );
 }
 
 #[test]
@@ -471,168 +296,6 @@ fn a_deadline_is_exhausted_where_it_was_reached_or_left_no_room() {
             "{flags}"
         );
     }
-}
-
-/// What is logged when these things happen after a failed attempt, which ends after 100 ms and is
-/// to be followed by a delay of 1 s. The run exits by itself, after 700 ms.
-fn after_failure(flags: &str, happens: &[(u64, Event<'_>)], exit: Result<Exit, &str>) -> String {
-    let job = job(&format!("--base 1s --jitter none {flags}"));
-    let mut json = Json::new(&job, RUN_ID, 1);
-    let ending = Outcome::Exited(7).into();
-    let mut history = crate::policy::History::new(&job.policy);
-    let decision = job.policy.decide(&mut history, &ending, ms(100), 0.5);
-    let ended = Ended {
-        attempt: 1,
-        ending: &ending,
-        took: ms(100),
-        total: ms(100),
-    };
-    let starting = Event::Starting {
-        attempt: 1,
-        at: Duration::ZERO,
-    };
-    let mut lines: String = json
-        .line(&starting, &stamp(Duration::ZERO))
-        .into_iter()
-        .collect();
-    lines.extend(json.line(&Event::Ended(ended, &decision), &stamp(ms(100))));
-    assert_eq!(lines.lines().count(), 2, "{lines}");
-    let mut lines = String::new();
-    for (at, event) in happens {
-        lines.extend(json.line(event, &stamp(ms(*at))));
-    }
-    lines += &json.end(exit, &stamp(ms(700)));
-    schema::lines(&lines);
-    lines
-}
-
-/// Reason, exit status, what was slept, and the number of attempts of the end line.
-fn ending(log: &str) -> String {
-    let end = schema::lines(log).pop().expect("a line");
-    let words = ["outcome", "reason", "exit_status", "slept_ms", "attempts"];
-    words
-        .map(|word| end[word].to_string())
-        .join(" ")
-        .replace('"', "")
-}
-
-#[test]
-fn what_is_to_run_before_a_retry_and_fails_is_why_the_run_ends() {
-    let hook = Outcome::Exited(3).into();
-    let failed = |at| {
-        let total = ms(at);
-        (
-            at,
-            Event::HookFailed {
-                ending: &hook,
-                attempt: 1,
-                total,
-            },
-        )
-    };
-    let log = after_failure("--before-retry x", &[failed(2_000)], Ok(Exit::Code(7)));
-    assert_eq!(
-        (log.lines().count(), ending(&log)),
-        (1, "exit before_retry 7 1000 1".into())
-    );
-}
-
-#[test]
-fn what_was_really_slept_is_counted_but_not_what_runs_before_a_retry() {
-    let code = Ok(Exit::Code(7));
-    let late = |at| {
-        (
-            at,
-            Event::TooLate {
-                attempt: 1,
-                total: ms(at),
-            },
-        )
-    };
-    assert_eq!(
-        ending(&after_failure("", &[late(1_500)], code)),
-        "exit deadline 7 1400 1"
-    );
-    let killed = |at| {
-        let signal = signal("TERM");
-        (
-            at,
-            Event::Interrupted {
-                signal,
-                attempt: 1,
-                total: ms(at),
-            },
-        )
-    };
-    let exit = Ok(Exit::Raise(signal("TERM")));
-    assert_eq!(
-        ending(&after_failure("", &[killed(350)], exit)),
-        "exit signal 143 250 1"
-    );
-    let hook = "--before-retry x";
-    assert_eq!(
-        ending(&after_failure(hook, &[killed(350)], exit)),
-        "exit signal 143 250 1"
-    );
-    assert_eq!(
-        ending(&after_failure(hook, &[killed(3_000)], exit)),
-        "exit signal 143 1000 1"
-    );
-}
-
-#[test]
-fn an_attempt_that_was_not_ended_is_counted_and_its_outcome_is_not_known() {
-    let starting = (
-        1_100,
-        Event::Starting {
-            attempt: 2,
-            at: ms(1_100),
-        },
-    );
-    let failed = Err("cannot wait: for a test");
-    let log = after_failure("", &[starting], failed);
-    assert_eq!(ending(&log), "null error 125 1000 2");
-    assert!(
-        log.contains(r#""error":"cannot wait: for a test","#),
-        "{log}"
-    );
-}
-
-#[test]
-fn a_run_that_never_got_to_an_attempt_ends_all_the_same() {
-    let job = job("");
-    let line = Json::new(&job, RUN_ID, 1).end(Err("x"), &stamp(ms(1)));
-    assert_eq!(ending(&line), "error error 125 0 0");
-}
-
-#[test]
-fn warnings_are_lines_and_steps_are_not() {
-    let reason = || "for a test".to_owned();
-    let happens = [
-        (100, Event::Nested),
-        (100, Event::InputSpent),
-        (100, Event::HeadsUnreadable(reason())),
-        (100, Event::BudgetUnusable(reason())),
-        (100, Event::BudgetRebuilt),
-        (100, Event::LogUnusable(reason())),
-        (200, Event::Waiting(ms(900))),
-        (200, Event::Ignored(Signal::USR1)),
-        (200, Event::Forwarded(Signal::USR1)),
-        (200, Event::LimitReached(Signal::KILL)),
-        (200, Event::Killed),
-    ];
-    let log = after_failure("", &happens, Err("x"));
-    let log = log.replace(&format!(r#","run_id":"{RUN_ID}","pid":1"#), "");
-    assert_data_eq!(log, str![[r#"
-{"event":"warning","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"kind":"nested","message":"runs inside another retry, so that attempts multiply"}
-{"event":"warning","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"kind":"input_spent","message":"what was read from the pipe on stdin is gone; --stdin replay keeps it for the next attempt"}
-{"event":"warning","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"kind":"heads_unreadable","message":"the file of --retry-after cannot be read: for a test"}
-{"event":"warning","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"kind":"budget_unusable","message":"retries are not bounded by --budget: the file of --shared cannot be used: for a test"}
-{"event":"warning","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"kind":"budget_rebuilt","message":"the file of --shared was damaged; its budget begins anew"}
-{"event":"warning","time":"2026-11-30T12:00:00.000Z","elapsed_ms":100,"kind":"log_unusable","message":"the file of --log cannot be written: for a test"}
-{"event":"end","time":"2026-11-30T12:00:00.000Z","elapsed_ms":700,"outcome":"exit","reason":"error","error":"x","exit_status":125,"attempts":1,"retries":0,"amplification":1,"total_ms":700,"slept_ms":600,"server_waits":0,"deadline_exhausted":false}
-
-"#]].raw());
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! What the world is asked to do, and in which order.
+
+use super::*;
+
+/// A world that notes what it is asked to do. Every attempt exits 7 but the last.
+struct Listener {
+    heard: Vec<String>,
+    attempts: u64,
+    hook: Option<Ending>,
+    token: Token,
+    deeds: Vec<Deed>,
+    /// What ends the run while output is handed on.
+    breaks: Option<Cut>,
+}
+
+impl World for Listener {
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+    fn attempt(&mut self, attempt: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Ending> {
+        let last = attempt.last.map_or_else(String::new, Outcome::last_status);
+        self.heard.push(format!("{} '{last}'", attempt.number));
+        let code = if attempt.number < self.attempts { 7 } else { 0 };
+        Ok(Outcome::Exited(code).into())
+    }
+    fn deliver(&mut self, success: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
+        let whose = if success { "success" } else { "failure" };
+        self.heard.push(format!("output of a {whose}"));
+        Ok(self.breaks)
+    }
+    fn settle(&mut self, deed: Deed, _: &mut Emit<'_>) -> Result<Token> {
+        self.deeds.push(deed);
+        Ok(self.token)
+    }
+    fn pause(&mut self, _: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
+        self.heard.push("delay".into());
+        Ok(None)
+    }
+    fn prepare(&mut self, retry: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
+        let last = retry.last.map_or_else(String::new, Outcome::last_status);
+        if self.hook.is_some() {
+            self.heard.push(format!("before {} '{last}'", retry.number));
+        }
+        Ok(self.hook.clone())
+    }
+}
+
+impl Listener {
+    /// Runs in this world, and tells how it exits, what was heard and what was said.
+    fn listen(
+        flags: &str,
+        hook: Option<Ending>,
+        breaks: Option<Cut>,
+    ) -> (Exit, Vec<String>, String) {
+        let mut listener = Self {
+            heard: Vec::new(),
+            attempts: 3,
+            hook,
+            token: Token::Granted,
+            deeds: Vec::new(),
+            breaks,
+        };
+        let job = job(flags);
+        let text = Text::new(&job, String::new);
+        let mut said = String::new();
+        let mut emit = |event: &Event<'_>| said.extend(text.line(event));
+        let ends = run(&job.policy, &mut listener, &mut || 0.5, &mut emit);
+        (ends.expect("a virtual world"), listener.heard, said)
+    }
+}
+
+#[test]
+fn the_world_is_told_the_number_of_the_attempt_and_the_last_outcome() {
+    let (exit, heard, _) = Listener::listen("-a 3", None, None);
+    assert_eq!(exit, Exit::Code(0));
+    let failure = "output of a failure";
+    let expected = [
+        "1 ''",
+        failure,
+        "delay",
+        "2 '7'",
+        failure,
+        "delay",
+        "3 '7'",
+        "output of a success",
+    ];
+    assert_eq!(heard, expected);
+}
+
+#[test]
+fn what_is_to_run_before_a_retry_runs_after_the_delay() {
+    let (exit, heard, _) = Listener::listen("-a 3", Some(Outcome::Exited(0).into()), None);
+    assert_eq!(exit, Exit::Code(0));
+    assert_eq!(&heard[2..5], ["delay", "before 2 '7'", "2 '7'"]);
+}
+
+#[test]
+fn no_retry_comes_after_a_hook_that_failed_and_the_status_is_that_of_the_attempt() {
+    for outcome in [Outcome::Exited(3), Outcome::TimedOut] {
+        let (exit, heard, said) = Listener::listen("-a 3", Some(outcome.clone().into()), None);
+        assert_eq!(exit, Exit::Code(7));
+        assert_eq!(heard.len(), 4, "{heard:?}");
+        assert!(
+            said.contains(&format!("--before-retry failed: {outcome}")),
+            "{said}"
+        );
+    }
+}
+
+/// A hook that the system cannot start, for a reason of this kind.
+fn unstarted(class: FaultClass) -> Ending {
+    cannot_start(class).ending
+}
+
+#[test]
+fn a_hook_that_cannot_start_for_a_shortage_uses_up_an_attempt_and_is_tried_again() {
+    for class in [FaultClass::Shortage, FaultClass::Busy] {
+        let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
+        // Not its own status counts, nor that of the attempt that it was: the command has not run.
+        assert_eq!(exit, Exit::Code(7));
+        let failure = "output of a failure";
+        let expected = [
+            "1 ''",
+            failure,
+            "delay",
+            "before 2 '7'",
+            failure,
+            "delay",
+            "before 3 '7'",
+            failure,
+        ];
+        assert_eq!(heard, expected);
+        let failed = "failed: cannot run: --before-retry: for a test; next in";
+        assert!(said.contains(&format!("attempt 2/3 {failed}")), "{said}");
+        let failed = "failed: cannot run: --before-retry: for a test; giving up";
+        assert!(said.contains(&format!("attempt 3/3 {failed}")), "{said}");
+    }
+}
+
+#[test]
+fn a_hook_that_can_never_start_ends_the_run() {
+    for class in [FaultClass::NotFound, FaultClass::NotExecutable] {
+        let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
+        assert_eq!((exit, heard.len()), (Exit::Code(7), 4));
+        assert!(said.contains("--before-retry failed: cannot run"), "{said}");
+    }
+}
+
+#[test]
+fn lists_decide_about_a_hook_that_cannot_start_as_about_a_command() {
+    let hook = || Some(unstarted(FaultClass::Shortage));
+    for flags in ["-a 3 --retry-on 7", "-a 3 --stop-on spawn"] {
+        let (exit, heard, _) = Listener::listen(flags, hook(), None);
+        assert_eq!((exit, heard.len()), (Exit::Code(7), 5), "{flags}");
+    }
+    let (exit, heard, _) = Listener::listen("-a 3 --retry-on 7,spawn", hook(), None);
+    assert_eq!((exit, heard.len()), (Exit::Code(7), 8));
+}
+
+#[test]
+fn a_signal_during_the_hook_is_one_during_the_delay() {
+    let hook = Ending {
+        interrupted: Some(Signal::INT),
+        ..Outcome::Exited(0).into()
+    };
+    let (exit, heard, _) = Listener::listen("-a 3", Some(hook), None);
+    assert_eq!(exit, Exit::Raise(Signal::INT));
+    assert_eq!(heard.len(), 4, "{heard:?}");
+}
+
+#[test]
+fn only_retries_take_tokens_and_only_successes_give_back() {
+    let mut listener = Listener {
+        heard: Vec::new(),
+        attempts: 3,
+        hook: None,
+        token: Token::Granted,
+        deeds: Vec::new(),
+        breaks: None,
+    };
+    let job = job("-a 9");
+    run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    assert_eq!(listener.deeds, [Deed::Take, Deed::Take, Deed::Reward]);
+    listener = Listener {
+        heard: Vec::new(),
+        attempts: 9,
+        token: Token::Refused,
+        deeds: Vec::new(),
+        ..listener
+    };
+    let exit = run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    assert_eq!(
+        (exit, listener.deeds.as_slice()),
+        (Exit::Code(7), [Deed::Take].as_slice())
+    );
+    assert_eq!(listener.heard, ["1 ''", "output of a failure"]);
+}
+
+#[test]
+fn a_reader_that_is_gone_ends_the_run_without_a_word() {
+    let (exit, heard, said) = Listener::listen("-q -a 1", None, Some(Cut::Signal(Signal::PIPE)));
+    assert_eq!(exit, Exit::Raise(Signal::PIPE));
+    assert_eq!((heard.len(), said.as_str()), (2, ""));
+}
+
+#[test]
+fn a_success_that_was_not_handed_on_in_time_is_none() {
+    let (exit, heard, _) = Listener::listen("-a 1", None, Some(Cut::Deadline));
+    assert_eq!((exit, heard.len()), (Exit::Code(124), 2));
+}
