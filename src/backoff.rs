@@ -7,8 +7,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::duration::{from_nanos, nanos};
 use crate::numbers::{Factor, Share};
-use crate::units::{duration, nanos};
 
 /// The most that a server's wait is spread over by itself.
 const LONGEST_SPREAD: Duration = Duration::from_secs(10);
@@ -86,14 +86,14 @@ pub(crate) struct Backoff {
 
 /// Where a run stands in its schedule: all that the next delay depends on but `u`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct State {
     ceiling: Duration,
     previous: Duration,
 }
 
 /// The range that one delay is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct DelayRange {
     /// The capped backoff before jitter.
     pub(crate) ceiling: Duration,
     /// The part that is always slept.
@@ -104,18 +104,18 @@ pub(crate) struct Window {
 
 impl Backoff {
     /// The state before the first retry.
-    pub(crate) fn start(&self) -> Progress {
-        Progress {
+    pub(crate) fn start(&self) -> State {
+        State {
             ceiling: self.base.min(self.cap),
             previous: self.base,
         }
     }
 
     /// The range of the coming delay. It ends at the cap or below for all inputs.
-    pub(crate) fn window(&self, at: Progress) -> Window {
+    pub(crate) fn range(&self, at: State) -> DelayRange {
         let (ceiling, cap) = (at.ceiling, nanos(self.cap));
         let c = nanos(ceiling);
-        let between = |from, to| (duration(from), duration(to - from));
+        let between = |from, to| (from_nanos(from), from_nanos(to - from));
         let (fixed, width) = match self.jitter {
             // The two that most runs use, and a million clients of a plan, need no arithmetic.
             Jitter::None => (ceiling, Duration::ZERO),
@@ -129,7 +129,7 @@ impl Backoff {
                 between(base, longest)
             }
         };
-        Window {
+        DelayRange {
             ceiling,
             fixed,
             width,
@@ -138,21 +138,21 @@ impl Backoff {
 
     /// The range of the delay for a server that asks to wait for `floor`: never less, and as random
     /// on top as our own would be, at least, because others were told the same.
-    pub(crate) fn at_least(&self, floor: Duration, window: &Window) -> Window {
+    pub(crate) fn at_least(&self, floor: Duration, range: &DelayRange) -> DelayRange {
         let spread = match self.jitter {
             Jitter::None => Duration::ZERO,
             _ => (floor / 10).min(LONGEST_SPREAD),
         };
-        Window {
-            ceiling: window.ceiling,
-            fixed: window.fixed.max(floor),
-            width: window.width.max(spread),
+        DelayRange {
+            ceiling: range.ceiling,
+            fixed: range.fixed.max(floor),
+            width: range.width.max(spread),
         }
     }
 
     /// Goes on to the next retry, after a local delay of `slept`. Constant time and space for any
     /// number of retries, because the ceiling is carried along.
-    pub(crate) fn advance(&self, at: &mut Progress, slept: Duration) {
+    pub(crate) fn advance(&self, at: &mut State, slept: Duration) {
         at.previous = slept;
         if at.ceiling == self.cap {
             // Nothing shrinks.
@@ -164,11 +164,11 @@ impl Backoff {
             Curve::Linear => c.saturating_add(nanos(self.base)),
             Curve::Constant => c,
         };
-        at.ceiling = duration(next).min(self.cap);
+        at.ceiling = from_nanos(next).min(self.cap);
     }
 }
 
-impl Window {
+impl DelayRange {
     /// The same, of which no delay is longer than `most`, where the part that is always slept is
     /// not. As at the cap the range is cut, not the draw, so that no crowd gathers at its end.
     pub(crate) fn within(self, most: Duration) -> Self {
@@ -192,7 +192,7 @@ impl Window {
         // take, and comes out the same.
         let Ok(narrow) = i64::try_from(width) else {
             let drawn = (u * width as f64) as u128;
-            return duration(nanos(self.fixed) + drawn.min(width));
+            return from_nanos(nanos(self.fixed) + drawn.min(width));
         };
         let drawn = ((u * narrow as f64) as i64).clamp(0, narrow);
         self.fixed

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
+use crate::duration::{from_nanos, parse_duration};
 use crate::numbers::whole_number;
-use crate::units::{duration, parse_duration};
 
 /// A token, in the thousandths that are kept.
 const TOKEN: u64 = 1000;
@@ -37,11 +37,11 @@ pub(crate) struct Refill {
 
 /// What is done to a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum BudgetOp {
     /// A retry takes a token.
-    Take,
+    Spend,
     /// A success gives back a part of one.
-    Reward,
+    Refund,
 }
 
 /// What is kept of a bucket.
@@ -144,7 +144,7 @@ impl Bucket {
         } else {
             // Only the time that these thousandths took, so that the rest of it still counts.
             let took = (earned * refill.period.as_nanos()).div_ceil(rate);
-            self.refilled = self.refilled.saturating_add(duration(took)).min(now);
+            self.refilled = self.refilled.saturating_add(from_nanos(took)).min(now);
             self.spent -= u64::try_from(earned).unwrap_or(self.spent);
         }
     }

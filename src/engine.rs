@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::bucket::Deed;
+use crate::bucket::BudgetOp;
 use crate::event::{Ended, Event};
 use crate::policy::{Decision, History, Policy, Reason};
 use crate::signal::Signal;
@@ -53,7 +53,7 @@ pub(crate) fn run(
         };
         // What is to count as a success is to be delivered as one.
         let cut = match world.deliver(status == Exit::Code(0), emit)? {
-            None => settle(&mut decision, world, emit)?,
+            None => charge_budget(&mut decision, world, emit)?,
             cut => cut,
         };
         let status = cut.map_or(status, |cut| cut_short(cut, &ending, &mut decision));
@@ -99,7 +99,7 @@ fn cut_short(cut: Cut, ending: &Ending, decision: &mut Decision) -> Exit {
 
 /// What a decision costs, or gives back to, all who share a budget. A token is taken last, when
 /// nothing else stops the retry. Tells the signal that ends the run meanwhile.
-fn settle(
+fn charge_budget(
     decision: &mut Decision,
     world: &mut impl World,
     emit: &mut Emit<'_>,
@@ -108,9 +108,9 @@ fn settle(
         Decision::Stop(_) => return Ok(None),
         // It has succeeded, whatever comes in between.
         Decision::Succeed(_) => {
-            world.settle(Deed::Reward, emit)?;
+            world.charge_budget(BudgetOp::Refund, emit)?;
         }
-        Decision::Retry { .. } => match world.settle(Deed::Take, emit)? {
+        Decision::Retry { .. } => match world.charge_budget(BudgetOp::Spend, emit)? {
             Token::Granted => {}
             Token::Refused => *decision = Decision::Stop(Reason::Budget),
             Token::Interrupted(signal) => return Ok(Some(Cut::Signal(signal))),

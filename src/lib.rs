@@ -3,36 +3,35 @@
 //! A pure core that decides, one small loop that asks it, and one edge that touches the world:
 //!
 //! ```text
-//! lib      wires the rooms; knows the real world
-//! cli      the options as typed, and what they mean (job); the only file that knows clap
+//! lib           wires the rooms; knows the real world
+//! cli           the options as typed, and what they mean (job); the only room that knows clap
 //! ── pure: no clock, no generator, no I/O ──────────────────────────────────────────────
-//! numbers  decimals, factors, shares and counts as users write them
-//! units    durations as users write and read them
-//! signal   signals by name and number
-//! plain    foreign text made safe to print
-//! control_sequences  what a terminal obeys instead of showing
-//! backoff  how long: a ceiling, then jitter from a given u in [0, 1)
-//! status   how an attempt ended; the one table from an ending to an exit status
-//! lists    sets of endings, and the LIST that names one
-//! patterns  what is looked for in the output, and whether it is there
-//! retry_after  a server's wait from response heads
-//! policy   whether: one decision from history, ending and time
-//! bucket   the arithmetic of a budget that many runs share
-//! leash    how an attempt is brought to an end, as a table
-//! event    what happened, as data
+//! signal        signals by name and number
+//! escape        foreign text made safe to print; the control sequences of terminals
+//! numbers       decimals, factors, shares and counts as users write them
+//! duration      durations as users write and read them
+//! backoff       how long: a ceiling, then jitter from a given u in [0, 1)
+//! status        how an attempt ended; the one table from an ending to an exit status
+//! status_set    sets of endings, and the LIST that names one
+//! patterns      what is looked for in the output, and whether it is there
+//! retry_after   a server's wait from response heads
+//! policy        whether: one decision from history, ending and time
+//! bucket        the arithmetic of a budget that many runs share
+//! escalation    how an attempt is brought to an end: the signal, a grace, KILL, as a table
+//! event         what happened, as data
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
-//! engine   attempts until the policy says stop; `trait World` is all it needs from outside
-//! rehearsal  worlds of virtual time
-//! plan     what a job would do, from rehearsals
+//! engine        attempts until the policy says stop; `trait World` is all it needs from outside
+//! simulation    worlds of virtual time
+//! plan          what a job would do, from simulations
 //! ── the outside ───────────────────────────────────────────────────────────────────────
-//! sys      system calls without a safe form; every `unsafe` but the entry
-//! clock    the time of day
-//! shared   the bucket in a locked file
-//! stream   what flows in and out of the command: replayed, looked at, held back
-//! os       the real world: signals and processes
-//! report   how events are said: to people, and to programs
-//! chance   what is random: the name of a run, and what its delays are drawn from
-//! audience  who hears of them: stderr and the file of --log
+//! sys           system calls without a safe form; every `unsafe` but the entry
+//! clock         the time of day
+//! shared        the bucket in a locked file
+//! stream        what flows in and out of the command: replayed, looked at, held back
+//! os            the real world: signals and processes
+//! report        how events are said: to people, and to programs
+//! chance        what is random: the name of a run, and what its delays are drawn from
+//! audience      who hears of them: stderr and the file of --log
 //! ```
 //!
 //! Arrows run one way, from the bottom up: the pure rooms know only each other, `engine` knows
@@ -54,27 +53,26 @@ mod bucket;
 mod chance;
 mod cli;
 mod clock;
-mod control_sequences;
+mod duration;
 mod engine;
+mod escalation;
+mod escape;
 mod event;
 mod job;
-mod leash;
-mod lists;
 mod numbers;
 mod os;
 mod patterns;
-mod plain;
 mod plan;
 mod policy;
-mod rehearsal;
 mod report;
 mod retry_after;
 mod shared;
 mod signal;
+mod simulation;
 mod status;
+mod status_set;
 mod stream;
 mod sys;
-mod units;
 
 use std::ffi::OsString;
 use std::{env, io};
@@ -134,7 +132,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The line that is said where no run hears of an error.
 fn complaint(error: &Error, format: Format, begun: Instant) -> String {
-    let said = plain::with_reasons(error);
+    let said = escape::with_reasons(error);
     match format {
         Format::Text | Format::Github => format!("{}{said}\n", line_prefix()),
         Format::Json => {
@@ -160,7 +158,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
         }
     };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
-    audience.end(&end.as_ref().copied().map_err(plain::with_reasons));
+    audience.end(&end.as_ref().copied().map_err(escape::with_reasons));
     match end {
         // Where lines are objects, the last one has told why.
         Err(_) if job.format == Format::Json => Ok(Exit::Code(OWN_FAILURE)),

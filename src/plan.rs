@@ -23,12 +23,12 @@ mod words;
 use std::time::Duration;
 
 use crate::backoff::Jitter;
+use crate::duration::nanos;
 use crate::job::{Format, Job};
 use crate::policy::Policy;
-use crate::units::nanos;
 use bounds::{LastAttempts, attempts, cap_takes_over, last_retry};
 use herd::Herd;
-use path::{LONGEST, Path, SHORTEST, rehearsed, walk};
+use path::{LONGEST, Path, SHORTEST, simulated, walk};
 use rows::{Row, Table};
 
 /// How many retries have a row of their own, and how many delays a sample shows.
@@ -96,7 +96,7 @@ impl Plan {
         let retries = path::retries(policy.attempts);
         let free = Policy {
             deadline: None,
-            ..rehearsed(policy, u64::MAX)
+            ..simulated(policy, u64::MAX)
         };
         let [best, worst] = [SHORTEST, LONGEST].map(|u| Path::new(&free, retries, u));
         let mean = Path::mean(&free, retries);
@@ -168,7 +168,7 @@ fn bounded(total: Option<u128>, limit: Option<Duration>) -> Option<u128> {
 impl Sample {
     fn new(policy: &Policy, seed: u64, draw: &mut dyn FnMut() -> f64) -> Self {
         let mut delays = Vec::new();
-        walk(&rehearsed(policy, MOST_ROWS + 1), draw, &mut |leg, _| {
+        walk(&simulated(policy, MOST_ROWS + 1), draw, &mut |leg, _| {
             delays.push(leg.delay);
         });
         let most = usize::try_from(MOST_ROWS).unwrap_or(usize::MAX);

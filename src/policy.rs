@@ -4,11 +4,11 @@ mod verdict;
 
 use std::time::Duration;
 
-use crate::backoff::{Backoff, Jitter, Progress};
-use crate::lists::{StatusList, StatusSet};
+use crate::backoff::{Backoff, Jitter, State};
 use crate::numbers::Attempts;
 use crate::patterns::Patterns;
 use crate::status::{Ending, Exit, FAILED_BY_OUTPUT, Outcome, TIMED_OUT};
+use crate::status_set::{StatusList, StatusSet};
 
 pub(crate) use verdict::{Decision, Reason, Success};
 
@@ -42,7 +42,7 @@ pub(crate) struct Policy {
 pub(crate) struct History {
     /// Attempts made.
     pub(crate) attempts: u64,
-    progress: Progress,
+    state: State,
 }
 
 impl Policy {
@@ -107,13 +107,13 @@ impl Policy {
         if self.attempts.used_up_by(history.attempts) {
             return Decision::Stop(Reason::Attempts);
         }
-        let window = self.backoff.window(history.progress);
-        let local = window.at(u);
+        let range = self.backoff.range(history.state);
+        let local = range.at(u);
         let asked = ending.server_wait;
         let delay = asked.map_or(local, |wait| {
-            let window = self.backoff.at_least(wait, &window);
+            let range = self.backoff.at_least(wait, &range);
             let most = self.longest_that_fits(now);
-            most.map_or(window, |most| window.within(most)).at(u)
+            most.map_or(range, |most| range.within(most)).at(u)
         });
         let server_wait = asked.filter(|_| delay > local);
         if !self.fits(now, delay) {
@@ -125,10 +125,10 @@ impl Policy {
         if ending.input_eaten {
             return Decision::Stop(Reason::Stdin);
         }
-        self.backoff.advance(&mut history.progress, local);
+        self.backoff.advance(&mut history.state, local);
         Decision::Retry {
             delay,
-            window,
+            range,
             server_wait,
         }
     }
@@ -226,7 +226,7 @@ impl History {
     pub(crate) fn new(policy: &Policy) -> Self {
         Self {
             attempts: 0,
-            progress: policy.backoff.start(),
+            state: policy.backoff.start(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use httpdate::HttpDate;
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
-use crate::control_sequences::ControlSequences;
+use crate::escape::ControlSequences;
 use head::{Head, VERSION, is_of_a_field};
 use line::{LONGEST_LINE, Line};
 use said::Said;

@@ -13,10 +13,10 @@ use std::time::{Duration, UNIX_EPOCH};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::bucket::{Bucket, Budget, Deed};
+use crate::bucket::{Bucket, Budget, BudgetOp};
 use crate::clock;
+use crate::escape::described;
 use crate::job::Sharing;
-use crate::plain::described;
 
 /// What our files begin with, and no other does.
 const MAGIC: &str = "retry budget, version 1\n";
@@ -60,14 +60,14 @@ impl<'a> Shared<'a> {
     }
 
     /// Does it, if nobody else has the lock.
-    pub(crate) fn change(&self, deed: Deed) -> Done {
-        match self.try_change(deed) {
+    pub(crate) fn change(&self, op: BudgetOp) -> Done {
+        match self.try_change(op) {
             Ok(done) => done,
             Err(error) => Done::Unusable(described(&error)),
         }
     }
 
-    fn try_change(&self, deed: Deed) -> io::Result<Done> {
+    fn try_change(&self, op: BudgetOp) -> io::Result<Done> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -90,10 +90,10 @@ impl<'a> Shared<'a> {
         if !there.is_ok_and(|there| is_same(&there, &file)) {
             return Ok(Done::Busy);
         }
-        self.change_locked(&file, deed)
+        self.change_locked(&file, op)
     }
 
-    fn change_locked(&self, file: &File, deed: Deed) -> io::Result<Done> {
+    fn change_locked(&self, file: &File, op: BudgetOp) -> io::Result<Done> {
         let mut text = Vec::new();
         file.take(MOST_READ).read_to_end(&mut text)?;
         let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -108,9 +108,9 @@ impl<'a> Shared<'a> {
             }
         };
         let before = bucket;
-        let granted = match deed {
-            Deed::Take => bucket.take(self.budget, now),
-            Deed::Reward => {
+        let granted = match op {
+            BudgetOp::Spend => bucket.take(self.budget, now),
+            BudgetOp::Refund => {
                 bucket.reward(self.budget, now);
                 true
             }

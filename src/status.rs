@@ -75,7 +75,7 @@ pub(crate) struct Ending {
     /// The process that could not be ended, if a time limit met one.
     pub(crate) left_behind: Option<u32>,
     /// Whether the time limit was that for silence.
-    pub(crate) by_silence: bool,
+    pub(crate) by_idle_timeout: bool,
     /// Whether the deadline was reached before all of its output had found a reader.
     pub(crate) undelivered: bool,
     /// Whether it has read from a pipe what a retry would need.
@@ -92,7 +92,7 @@ impl From<Outcome> for Ending {
             outcome,
             interrupted: None,
             left_behind: None,
-            by_silence: false,
+            by_idle_timeout: false,
             undelivered: false,
             input_eaten: false,
             matched: Matched::default(),

@@ -19,13 +19,13 @@ fn exponential(base: Duration, cap: Duration, jitter: Jitter) -> Backoff {
 }
 
 /// The windows of the first `count` retries, when each draw is `u`.
-fn windows(backoff: &Backoff, count: usize, u: f64) -> Vec<Window> {
+fn windows(backoff: &Backoff, count: usize, u: f64) -> Vec<DelayRange> {
     let mut at = backoff.start();
     let mut windows = Vec::new();
     for _ in 0..count {
-        let window = backoff.window(at);
-        windows.push(window);
-        backoff.advance(&mut at, window.at(u));
+        let range = backoff.range(at);
+        windows.push(range);
+        backoff.advance(&mut at, range.at(u));
     }
     windows
 }
@@ -33,7 +33,7 @@ fn windows(backoff: &Backoff, count: usize, u: f64) -> Vec<Window> {
 fn ceilings(backoff: &Backoff, count: usize) -> Vec<Duration> {
     windows(backoff, count, 0.0)
         .iter()
-        .map(|window| window.ceiling)
+        .map(|range| range.ceiling)
         .collect()
 }
 
@@ -41,7 +41,7 @@ fn ranges(backoff: &Backoff, count: usize) -> Vec<(Duration, Duration)> {
     let windows = windows(backoff, count, 0.0);
     windows
         .iter()
-        .map(|window| (window.fixed, window.fixed + window.width))
+        .map(|range| (range.fixed, range.fixed + range.width))
         .collect()
 }
 
@@ -73,8 +73,8 @@ fn without_jitter_all_clients_wake_at_the_same_times() {
     let delays = windows(&exponential(ms(100), ms(2000), Jitter::None), 6, 0.7);
     let wake_ups: Vec<_> = delays
         .iter()
-        .scan(Duration::ZERO, |now, window| {
-            *now += window.at(0.7);
+        .scan(Duration::ZERO, |now, range| {
+            *now += range.at(0.7);
             Some(*now)
         })
         .collect();
@@ -109,8 +109,8 @@ fn equal_jitter_ranges_over_the_upper_half() {
 #[test]
 fn ten_thousand_clients_wake_in_one_instant_without_jitter_and_over_the_whole_range_with_it() {
     let first = |jitter, client: u32| {
-        let window = windows(&exponential(ms(100), ms(2000), jitter), 1, 0.0)[0];
-        window.at(f64::from(client) / 10_000.0)
+        let range = windows(&exponential(ms(100), ms(2000), jitter), 1, 0.0)[0];
+        range.at(f64::from(client) / 10_000.0)
     };
     let mut none: Vec<_> = (0..10_000)
         .map(|client| first(Jitter::None, client))
@@ -147,7 +147,7 @@ fn worker_waits(seed: u64, expected_ms: [u128; 5]) {
     let backoff = exponential(ms(100), ms(2000), Jitter::Full);
     let (mut at, mut state) = (backoff.start(), seed);
     let delays = expected_ms.map(|_| {
-        let delay = backoff.window(at).at(minstd(&mut state));
+        let delay = backoff.range(at).at(minstd(&mut state));
         backoff.advance(&mut at, delay);
         delay.as_millis()
     });
@@ -165,8 +165,8 @@ fn sum(delays: impl Iterator<Item = Duration>) -> Duration {
     delays.sum()
 }
 
-fn mean(window: &Window) -> Duration {
-    window.fixed + window.width / 2
+fn mean(range: &DelayRange) -> Duration {
+    range.fixed + range.width / 2
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn decorrelated_delays_range_from_the_base_to_thrice_the_previous_one() {
     let highest = windows(&backoff, 4, 1.0 - f64::EPSILON / 2.0);
     let ends: Vec<_> = highest
         .iter()
-        .map(|window| window.fixed + window.width)
+        .map(|range| range.fixed + range.width)
         .collect();
     assert_eq!(
         ends.iter().map(Duration::as_millis).collect::<Vec<_>>(),
@@ -369,11 +369,11 @@ proptest! {
         floor in any_duration(), u in 0.0..1.0,
     ) {
         let backoff = Backoff { base, cap, curve, jitter };
-        let window = backoff.window(backoff.start());
-        let delay = backoff.at_least(floor, &window).at(u);
-        prop_assert!(delay >= floor && delay >= window.fixed);
+        let range = backoff.range(backoff.start());
+        let delay = backoff.at_least(floor, &range).at(u);
+        prop_assert!(delay >= floor && delay >= range.fixed);
         let spread = if jitter == Jitter::None { Duration::ZERO } else { (floor / 10).min(Duration::from_secs(10)) };
-        let most = floor.max(window.fixed).saturating_add(spread.max(window.width));
+        let most = floor.max(range.fixed).saturating_add(spread.max(range.width));
         prop_assert!(delay <= most);
     }
 
@@ -381,7 +381,7 @@ proptest! {
     fn a_range_that_is_cut_begins_where_it_did_and_ends_in_time(
         fixed in any_duration(), width in any_duration(), most in any_duration(), u in 0.0..1.0,
     ) {
-        let whole = Window { ceiling: fixed, fixed, width };
+        let whole = DelayRange { ceiling: fixed, fixed, width };
         let cut = whole.within(most);
         prop_assert_eq!(cut.fixed, fixed);
         if most.checked_sub(fixed).is_none_or(|left| width <= left) {
@@ -396,10 +396,10 @@ proptest! {
     fn no_delay_is_ever_above_the_cap(backoff in any_backoff(), us in prop::collection::vec(0.0..1.0, 40)) {
         let mut at = backoff.start();
         for u in us {
-            let window = backoff.window(at);
-            let delay = window.at(u);
-            prop_assert!(window.ceiling <= backoff.cap);
-            prop_assert!(delay >= window.fixed);
+            let range = backoff.range(at);
+            let delay = range.at(u);
+            prop_assert!(range.ceiling <= backoff.cap);
+            prop_assert!(delay >= range.fixed);
             prop_assert!(delay <= backoff.cap);
             backoff.advance(&mut at, delay);
         }
@@ -413,9 +413,9 @@ proptest! {
 
     #[test]
     fn a_draw_outside_its_range_is_cut_and_not_believed(backoff in any_backoff(), u in any::<f64>()) {
-        let window = backoff.window(backoff.start());
-        let delay = window.at(u);
-        prop_assert!(delay >= window.fixed && delay <= backoff.cap);
+        let range = backoff.range(backoff.start());
+        let delay = range.at(u);
+        prop_assert!(delay >= range.fixed && delay <= backoff.cap);
     }
 
     #[test]
@@ -456,7 +456,7 @@ fn the_four_billionth_retry_is_as_sound_as_the_first() {
     for _ in 1..1 << 20 {
         linear.advance(&mut at, Duration::ZERO);
     }
-    assert_eq!(linear.window(at).ceiling, Duration::from_nanos(1 << 32));
+    assert_eq!(linear.range(at).ceiling, Duration::from_nanos(1 << 32));
 }
 
 /// The mean and the spread of 100 000 draws, evenly stepped through a full cycle of a generator.
@@ -464,7 +464,7 @@ fn draws(backoff: &Backoff) -> Vec<f64> {
     let mut state = 7919;
     let at = backoff.start();
     (0..100_000)
-        .map(|_| backoff.window(at).at(minstd(&mut state)).as_secs_f64())
+        .map(|_| backoff.range(at).at(minstd(&mut state)).as_secs_f64())
         .collect()
 }
 
@@ -503,9 +503,9 @@ fn clients_that_were_told_the_same_wait_spread_over_a_tenth_of_it_and_ten_second
             Duration::from_secs(100),
             jitter,
         );
-        let window = backoff.window(backoff.start());
+        let range = backoff.range(backoff.start());
         backoff
-            .at_least(Duration::from_secs(floor_s), &window)
+            .at_least(Duration::from_secs(floor_s), &range)
             .at(u)
             .as_secs_f64()
     };
@@ -536,7 +536,7 @@ proptest! {
     fn narrow_ranges_are_drawn_from_as_wide_ones_are(
         fixed in any_duration(), width in any::<u64>(), u in -0.5..1.5_f64,
     ) {
-        let window = Window {
+        let range = DelayRange {
             ceiling: Duration::ZERO,
             fixed,
             width: Duration::from_nanos(width),
@@ -548,6 +548,6 @@ proptest! {
             reason = "the cast back saturates"
         )]
         let drawn = (u * width as f64) as u128;
-        prop_assert_eq!(window.at(u), duration(nanos(fixed) + drawn.min(width.into())));
+        prop_assert_eq!(range.at(u), from_nanos(nanos(fixed) + drawn.min(width.into())));
     }
 }

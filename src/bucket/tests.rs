@@ -194,9 +194,9 @@ fn budgets_are_read_as_people_write_them_and_nothing_else() {
 
 /// What a run may do to a bucket.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
-    Take,
-    Reward,
+enum Op {
+    Spend,
+    Refund,
 }
 
 proptest! {
@@ -205,7 +205,7 @@ proptest! {
         tokens in 0..20_u32,
         rate in 1..20_u32,
         period_ms in 1..1_000_000_u64,
-        // What passes before each deed, by how much the clock that is asked is ahead, and whether
+        // What passes before each of them, by how much the clock that is asked is ahead, and whether
         // its owner has a refill.
         deeds in prop::collection::vec(
             (prop_oneof![Just(0), 0..1000_u64, 0..1_000_000_u64], 0..=300_000_u64, prop::bool::weighted(0.9)),
@@ -235,18 +235,18 @@ proptest! {
         rate in 1..20_u32,
         period_ms in 1..100_000_u64,
         refills in any::<bool>(),
-        deeds in prop::collection::vec((prop_oneof![Just(Deed::Take), Just(Deed::Reward)], any::<u32>()), 0..200),
+        deeds in prop::collection::vec((prop_oneof![Just(Op::Spend), Just(Op::Refund)], any::<u32>()), 0..200),
     ) {
         let refill = Refill { tokens: rate, period: Duration::from_millis(period_ms) };
         let budget = Budget { tokens, refill: refills.then_some(refill) };
         let mut bucket = Bucket::default();
-        for (deed, at) in deeds {
+        for (op, at) in deeds {
             // The clock jumps as it likes.
             let now = Duration::from_millis(at.into());
             let before = bucket;
-            match deed {
-                Deed::Take => { bucket.take(&budget, now); }
-                Deed::Reward => bucket.reward(&budget, now),
+            match op {
+                Op::Spend => { bucket.take(&budget, now); }
+                Op::Refund => bucket.reward(&budget, now),
             }
             prop_assert!(bucket.spent <= u64::from(tokens) * TOKEN);
             prop_assert!(now >= before.refilled || bucket.spent + REWARD >= before.spent);

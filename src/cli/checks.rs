@@ -7,10 +7,10 @@ use anyhow::{Result, bail, ensure};
 use super::clash::Clash;
 use super::options::{LimitOptions, ServerOptions, SharingOptions};
 use crate::bucket::Budget;
+use crate::duration::{Limit, Shown};
 use crate::job::Sharing;
-use crate::lists::StatusList;
 use crate::policy::Policy;
-use crate::units::{Limit, Shown};
+use crate::status_set::StatusList;
 
 /// How long a server may have us wait unless the user says otherwise.
 const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);

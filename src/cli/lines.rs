@@ -9,7 +9,7 @@ use clap::{Arg, CommandFactory as _};
 use super::options::Cli;
 use super::slips;
 use super::typed::{Leftovers, typed};
-use crate::plain::{escaped, shortened};
+use crate::escape::{escaped, shortened};
 
 /// What a file cannot say: it would be another program, or none.
 const NOT_FOR_FILES: [&str; 6] = ["policy", "plan", "dry-run", "clients", "help", "version"];

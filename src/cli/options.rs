@@ -16,9 +16,9 @@ use explained::{explained, options};
 
 use super::values::{parse_jitter, parse_seed, parse_signal};
 use crate::backoff::Jitter;
+use crate::duration::{Limit, parse_duration, parse_limit};
 use crate::numbers::{Attempts, Factor};
 use crate::signal::Signal;
-use crate::units::{Limit, parse_duration, parse_limit};
 
 pub(super) use counts::{CountOptions, ServerOptions};
 pub(super) use reports::{FormatName, GroupName, PolicyOptions, ReportOptions};

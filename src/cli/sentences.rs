@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::foreign::instead_of;
 use super::slips;
-use crate::plain::{escaped, shortened};
+use crate::escape::{escaped, shortened};
 
 /// What is said to somebody who types the name alone.
 pub(super) const NOTHING_TYPED: &str = "\

@@ -7,12 +7,12 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::slips::meant;
 use crate::backoff::Jitter;
+use crate::escape::{escaped, shortened};
 use crate::job::Heads;
-use crate::lists::{StatusList, StatusSet};
 use crate::numbers::{Share, whole_number};
 use crate::patterns::{Pattern, Stream};
-use crate::plain::{escaped, shortened};
 use crate::signal::Signal;
+use crate::status_set::{StatusList, StatusSet};
 
 /// More would say no more, and take long.
 const MOST_CLIENTS: u32 = 1_000_000;

@@ -11,11 +11,11 @@ use snapbox::data::{Data, DataFormat};
 
 use super::*;
 use crate::cli::{self, Request};
+use crate::duration::{self, Shown};
 use crate::job::Job;
-use crate::rehearsal::{Rehearsal, Step};
 use crate::report::text::Text;
+use crate::simulation::{Script, Step};
 use crate::status::{FaultClass, StartFault};
-use crate::units::{self, Shown};
 
 // Transcripts: flags and what the command does go in, lines in virtual time come out.
 
@@ -70,7 +70,7 @@ fn job(flags: &str) -> Job {
 }
 
 /// The lines of a run, each with its virtual time, and how the run exits. Every draw is a half.
-fn transcript(flags: &str, mut world: Rehearsal) -> String {
+fn transcript(flags: &str, mut world: Script) -> String {
     let job = job(flags);
     let text = Text::new(&job, String::new);
     let mut lines = Vec::new();
@@ -100,7 +100,7 @@ fn transcript(flags: &str, mut world: Rehearsal) -> String {
 fn step_in_words(words: &str) -> Step {
     let (does, more) = words.split_once(", ").unwrap_or((words, ""));
     let (does, takes) = match does.split_once(" after ") {
-        Some((does, takes)) => (does, Some(duration(takes))),
+        Some((does, takes)) => (does, Some(from_nanos(takes))),
         None => (does, None),
     };
     let mut step = match does.split_once(' ').unwrap_or((does, "")) {
@@ -116,7 +116,7 @@ fn step_in_words(words: &str) -> Step {
     let ending = &mut step.ending;
     match more.rsplit_once(' ').unwrap_or((more, "")) {
         ("", "") => {}
-        ("asks for", wait) => ending.server_wait = Some(duration(wait)),
+        ("asks for", wait) => ending.server_wait = Some(from_nanos(wait)),
         ("leaves process", pid) => ending.left_behind = Some(pid.parse().expect("a number")),
         ("has read its", "input") => ending.input_eaten = true,
         ("is not read in", "time") => ending.undelivered = true,
@@ -125,8 +125,8 @@ fn step_in_words(words: &str) -> Step {
     step
 }
 
-fn duration(words: &str) -> Duration {
-    units::parse_duration(words).expect("a duration")
+fn from_nanos(words: &str) -> Duration {
+    duration::parse_duration(words).expect("a duration")
 }
 
 /// What this file of `transcripts` says comes of a call comes of it. At its head stand the call,
@@ -149,11 +149,11 @@ fn check(name: &str) {
     for line in does.lines() {
         let words = line.strip_prefix("# ").expect("what the command does");
         match words.split_once(" at ") {
-            Some((signal, at)) => interruption = Some((signal, duration(at))),
+            Some((signal, at)) => interruption = Some((signal, from_nanos(at))),
             None => steps.push(step_in_words(words)),
         }
     }
-    let mut world = Rehearsal::new(steps);
+    let mut world = Script::new(steps);
     if let Some((signal, at)) = interruption {
         world = world.interrupted(at, Signal::from_name(signal).expect("a signal"));
     }
@@ -285,7 +285,7 @@ fn death_by_a_signal_is_retried_and_ends_in_the_same_signal() {
 #[test]
 fn what_the_user_or_a_closed_pipe_ended_is_not_retried() {
     for (name, status) in [("INT", "SIGINT"), ("QUIT", "SIGQUIT"), ("PIPE", "SIGPIPE")] {
-        let lines = transcript("", Rehearsal::new(vec![dies_of(name)]));
+        let lines = transcript("", Script::new(vec![dies_of(name)]));
         assert!(
             lines.contains(&format!(
                 "death by {status} is retried only if --retry-on names it"
@@ -295,7 +295,7 @@ fn what_the_user_or_a_closed_pipe_ended_is_not_retried() {
         assert!(lines.ends_with(&format!("dies of {status}\n")), "{lines}");
         let lines = transcript(
             &format!("-a 2 --retry-on {name}"),
-            Rehearsal::new(vec![dies_of(name)]),
+            Script::new(vec![dies_of(name)]),
         );
         assert!(lines.contains("attempt 2/2 starts"), "{lines}");
     }
@@ -350,7 +350,7 @@ fn input_that_is_lost_ends_the_retrying_when_nothing_else_does() {
             "succeeded on attempt 1/5 after 100ms: exit 7 is in --success-on 7\nexit 0\n",
         ),
     ] {
-        let lines = transcript(flags, Rehearsal::new(vec![eats(exits(7))]));
+        let lines = transcript(flags, Script::new(vec![eats(exits(7))]));
         assert!(lines.ends_with(reason), "{flags}: {lines}");
     }
 }
@@ -365,7 +365,7 @@ fn a_child_that_handles_our_signal_decides_the_status_and_is_not_retried() {
     for (code, exit) in [(0, "exit 0\n"), (9, "exit 9\n")] {
         let mut handled = exits(code);
         handled.ending.interrupted = Signal::from_name("TERM");
-        let lines = transcript("", Rehearsal::new(vec![handled]));
+        let lines = transcript("", Script::new(vec![handled]));
         assert!(
             lines.ends_with(exit) && !lines.contains("attempt 2"),
             "{lines}"
@@ -395,7 +395,7 @@ fn without_jitter_the_delay_is_the_longer_of_ours_and_the_servers() {
         (2000, "next in 2.00s\n"),
         (2500, "next in 2.50s (the server asks for 2.50s)\n"),
     ] {
-        let lines = transcript(flags, Rehearsal::new(asked(millis)));
+        let lines = transcript(flags, Script::new(asked(millis)));
         assert!(lines.contains(line), "{lines}");
     }
 }
@@ -405,7 +405,7 @@ fn where_the_servers_wait_fits_in_the_deadline_the_random_part_is_cut_at_what_is
     let first = |flags: &str, secs| {
         let asked = vec![exits(22).asked(Duration::from_secs(secs))];
         let flags = format!("-a 2 --retry-after output {flags}");
-        let lines = transcript(&flags, Rehearsal::new(asked));
+        let lines = transcript(&flags, Script::new(asked));
         let line = lines.lines().nth(1).expect("a failure").to_owned();
         line.split_once("; ").expect("what comes next").1.to_owned()
     };
@@ -447,7 +447,7 @@ fn where_the_servers_wait_fits_in_the_deadline_the_random_part_is_cut_at_what_is
     // A delay of our own is drawn anew by nobody: it fits or it does not.
     let own = transcript(
         "-a 2 --base 40s --cap 40s --deadline 12s",
-        Rehearsal::new(vec![exits(22)]),
+        Script::new(vec![exits(22)]),
     );
     assert!(
         own.contains("does not fit in the deadline of 12.0s"),
@@ -474,7 +474,7 @@ fn each_retry_takes_one_draw_whatever_the_server_says() {
                 delays.push(delay.as_millis());
             }
         };
-        run(&policy, &mut Rehearsal::new(steps), &mut draw, &mut emit).expect("no error");
+        run(&policy, &mut Script::new(steps), &mut draw, &mut emit).expect("no error");
         delays
     };
     assert_eq!(delays(&[None, None, None, None]), [800, 1600, 2400]);
@@ -491,7 +491,7 @@ fn a_server_that_asks_for_too_much_ends_the_run_at_once() {
     let ends_with = |flags: &str, secs, line: &str| {
         let lines = transcript(
             &format!("--jitter none --retry-after output {flags}"),
-            Rehearsal::new(asked(secs)),
+            Script::new(asked(secs)),
         );
         assert!(lines.ends_with(&format!("{line}\nexit 22\n")), "{lines}");
     };
@@ -517,7 +517,7 @@ fn a_server_that_asks_for_too_much_ends_the_run_at_once() {
     );
     let patient = transcript(
         "-a 2 --jitter none --base 10m --retry-after output",
-        Rehearsal::new(asked(301)),
+        Script::new(asked(301)),
     );
     assert!(patient.contains("next in 10m 0s\n"), "{patient}");
 }
@@ -537,7 +537,7 @@ proptest! {
             "-a {attempts} --deadline {deadline_ms}ms --reserve {reserve_ms}ms --base {base_ms}ms"
         );
         let deadline = Duration::from_millis(deadline_ms);
-        let mut world = Rehearsal::new(vec![exits(1).after(takes_ms)]);
+        let mut world = Script::new(vec![exits(1).after(takes_ms)]);
         let (mut starts, mut draws) = (Vec::new(), us.iter().copied().cycle());
         let mut emit = |event: &Event<'_>| {
             if let Event::Starting { at, .. } = event {

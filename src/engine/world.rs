@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::bucket::Deed;
+use crate::bucket::BudgetOp;
 use crate::event::Event;
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
@@ -12,7 +12,7 @@ use crate::status::{Ending, Outcome};
 /// Where events go.
 pub(crate) type Emit<'a> = dyn FnMut(&Event<'_>) + 'a;
 
-/// All that the loop needs from outside: real in `os`, virtual in a rehearsal.
+/// All that the loop needs from outside: real in `os`, virtual in `simulation`.
 pub(crate) trait World {
     /// The time since the start of the run, which never goes back.
     fn now(&self) -> Duration;
@@ -35,7 +35,7 @@ pub(crate) trait World {
     ///
     /// # Errors
     /// When the system cannot wait.
-    fn settle(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token>;
+    fn charge_budget(&mut self, op: BudgetOp, emit: &mut Emit<'_>) -> Result<Token>;
 
     /// Waits until then, never shorter, unless a fatal signal ends the wait: that signal.
     ///

@@ -12,9 +12,9 @@ use super::run::Newborn;
 use super::spawn::Role;
 use super::{Machine, inbox};
 use crate::engine::{Attempt, Emit, World as _};
+use crate::escalation::Escalation;
+use crate::escape::{described, with_reasons};
 use crate::event::Event;
-use crate::leash::Leash;
-use crate::plain::{described, with_reasons};
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
 use crate::stream::{Findings, Loss, NOT_HELD};
@@ -29,8 +29,8 @@ pub(super) const NOT_WRITTEN: &str = "cannot write to stdout what the command ha
 
 impl Machine<'_> {
     /// What brings an attempt to its end at its limit.
-    pub(super) fn leash(&self, attempt: &Attempt<'_>) -> Leash {
-        Leash::new(attempt.ends_by, self.supervision.kill_after)
+    pub(super) fn escalation(&self, attempt: &Attempt<'_>) -> Escalation {
+        Escalation::new(attempt.ends_by, self.supervision.kill_after)
     }
 
     /// Runs the command or the hook once, to its end.
@@ -38,11 +38,11 @@ impl Machine<'_> {
         &mut self,
         role: Role,
         attempt: &Attempt<'_>,
-        leash: Leash,
+        escalation: Escalation,
         ends: ChildStdio,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
-        let modes = leash.has_limit().then(terminal::modes).flatten();
+        let modes = escalation.has_limit().then(terminal::modes).flatten();
         // With signals held back, what comes from here on waits until it can be passed on.
         let held = sys::hold_signals();
         let early = self.inbox.take();
@@ -71,7 +71,7 @@ impl Machine<'_> {
         sys::release_signals(&held);
         match newborn {
             Ok(newborn) => {
-                let ending = self.supervise(newborn, leash, emit)?;
+                let ending = self.supervise(newborn, escalation, emit)?;
                 if let Some(modes) = modes.filter(|_| ending.outcome == Outcome::TimedOut) {
                     modes.give_back();
                 }

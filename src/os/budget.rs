@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::Machine;
-use crate::bucket::Deed;
+use crate::bucket::BudgetOp;
 use crate::engine::{Emit, Token, World as _};
 use crate::event::Event;
 use crate::shared::Done;
@@ -21,13 +21,17 @@ impl Machine<'_> {
     /// Does it as soon as nobody else has the lock. That a token cannot be taken is said once, and
     /// retries go on: a budget is there to spare others, not to fail a run. A success that cannot
     /// give back has nothing to warn of, because there is no retry to come.
-    pub(super) fn settle_with_others(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token> {
+    pub(super) fn charge_shared_budget(
+        &mut self,
+        op: BudgetOp,
+        emit: &mut Emit<'_>,
+    ) -> Result<Token> {
         let patience_ends = [self.now() + PATIENCE].into_iter().chain(self.deadline);
         let patience_ends = patience_ends.min().unwrap_or_default();
         let mut nap = NAP;
         loop {
             let done = match &self.shared {
-                Some(shared) => shared.change(deed),
+                Some(shared) => shared.change(op),
                 None => return Ok(Token::Granted),
             };
             let reason = match done {
@@ -54,7 +58,7 @@ impl Machine<'_> {
                 Done::Unusable(reason) => reason,
             };
             self.shared = None;
-            if deed == Deed::Take {
+            if op == BudgetOp::Spend {
                 emit(&Event::BudgetUnusable(reason));
             }
             return Ok(Token::Granted);

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use super::spawn::places_of;
-use crate::plain::described;
+use crate::escape::described;
 use crate::status::{FaultClass, StartFault};
 
 /// Sorts the reasons why a command does not start: some pass by themselves, most do not.

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::event::{Timespec, poll};
 use rustix::io::{retry_on_intr, write};
 
-use crate::plain::described;
+use crate::escape::described;
 
 /// A file that lines are appended to. Others may append to it at the same time.
 pub(crate) struct Log {

@@ -22,7 +22,7 @@ use std::{env, io, mem};
 
 use anyhow::{Context as _, Result};
 
-use crate::bucket::Deed;
+use crate::bucket::BudgetOp;
 use crate::engine::{Attempt, Cut, Emit, Token, World};
 use crate::event::Event;
 use crate::job::{Format, Grouping, Job, Supervision, Verbosity};
@@ -115,14 +115,16 @@ impl World for Machine<'_> {
 
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending> {
         let silence = self.supervision.idle_timeout;
-        let leash = self.leash(attempt).with_silence(silence, self.now());
+        let escalation = self
+            .escalation(attempt)
+            .with_idle_timeout(silence, self.now());
         let ends = self.flow.start().or_else(|_| {
             // Those who have outlived their attempts may hold what is missing.
             self.flow.forget_the_late();
             self.flow.start()
         });
         let mut ending = match ends {
-            Ok(ends) => self.run(Role::Command, attempt, leash, ends, emit),
+            Ok(ends) => self.run(Role::Command, attempt, escalation, ends, emit),
             Err(error) => not_started(error),
         };
         if let Ok(ending) = &mut ending {
@@ -169,8 +171,8 @@ impl World for Machine<'_> {
         }
     }
 
-    fn settle(&mut self, deed: Deed, emit: &mut Emit<'_>) -> Result<Token> {
-        self.settle_with_others(deed, emit)
+    fn charge_budget(&mut self, op: BudgetOp, emit: &mut Emit<'_>) -> Result<Token> {
+        self.charge_shared_budget(op, emit)
     }
 
     fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
@@ -188,9 +190,9 @@ impl World for Machine<'_> {
         if !self.spawner.has_hook() {
             return Ok(None);
         }
-        let leash = self.leash(retry);
+        let escalation = self.escalation(retry);
         let ending = match ChildStdio::for_hook() {
-            Ok(ends) => self.run(Role::Hook, retry, leash, ends, emit),
+            Ok(ends) => self.run(Role::Hook, retry, escalation, ends, emit),
             Err(error) => Ok(hook_not_started(&error)),
         };
         ending.map(Some)

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::plain::{escaped, shortened};
+use crate::escape::{escaped, shortened};
 
 /// The longest file, in bytes: far more than all options need.
 const LONGEST: u64 = 64 * 1024;

@@ -7,7 +7,7 @@ use rustix::process::{Pid, WaitIdOptions, WaitIdStatus};
 use super::family::{Family, Scope};
 use super::inbox::Arrival;
 use super::reap::wait_for;
-use crate::leash::Leash;
+use crate::escalation::Escalation;
 use crate::signal::Signal;
 use crate::status::{Ending, OWN_FAILURE, Outcome};
 
@@ -25,7 +25,7 @@ pub(super) struct Newborn {
 /// What is known of the attempt that runs.
 pub(super) struct Run {
     pub(super) child: Pid,
-    pub(super) leash: Leash,
+    pub(super) escalation: Escalation,
     pub(super) family: Family,
     /// What the terminal has not given to it, although it has to us, a bit each.
     pub(super) missed: u64,
@@ -40,8 +40,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A child that was just started, on this leash.
-    pub(super) fn new(newborn: Newborn, leash: Leash, shares_group: bool) -> Self {
+    /// A child that was just started, with its limits.
+    pub(super) fn new(newborn: Newborn, escalation: Escalation, shares_group: bool) -> Self {
         let child = newborn.pid;
         let scope = if shares_group {
             Scope::Descendants(child)
@@ -50,7 +50,7 @@ impl Run {
         };
         Self {
             child,
-            leash,
+            escalation,
             family: Family::new(scope, newborn.marks),
             missed: newborn.missed,
             interrupted: None,
@@ -66,7 +66,7 @@ impl Run {
             return Ok(self.reaped);
         }
         let ended = wait_for(self.child, WaitIdOptions::NOWAIT)?;
-        if ended.is_some() && self.leash.is_pulled() && self.family.must_be_asked() {
+        if ended.is_some() && self.escalation.has_timed_out() && self.family.must_be_asked() {
             self.reap()?;
             self.reaped = ended;
         }
@@ -99,7 +99,7 @@ impl Run {
 
     fn heed(&mut self, sent: io::Result<()>) {
         if sent.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM)) {
-            self.leash.note_refusal();
+            self.escalation.record_refusal();
         }
     }
 
@@ -109,7 +109,7 @@ impl Run {
         let code = status
             .exit_status()
             .and_then(|code| u8::try_from(code & 0xff).ok());
-        let outcome = match (self.leash.is_pulled(), died_of, code) {
+        let outcome = match (self.escalation.has_timed_out(), died_of, code) {
             (true, _, _) => Outcome::TimedOut,
             (false, Some(signal), _) => Outcome::Killed(signal),
             // One of both is always there; if not, it must not look like a success.
@@ -119,7 +119,7 @@ impl Run {
         let died_of_message = died_of.filter(|signal| self.told.contains(signal));
         Ending {
             interrupted: self.interrupted.or(died_of_message),
-            by_silence: self.leash.is_pulled_by_silence(),
+            by_idle_timeout: self.escalation.is_idle_timeout(),
             ..outcome.into()
         }
     }
@@ -134,7 +134,7 @@ impl Run {
         .unwrap_or(self.child);
         Ending {
             interrupted: self.interrupted,
-            by_silence: self.leash.is_pulled_by_silence(),
+            by_idle_timeout: self.escalation.is_idle_timeout(),
             left_behind: number(left),
             ..Outcome::TimedOut.into()
         }

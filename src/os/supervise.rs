@@ -12,8 +12,8 @@ use super::inbox::{self, Arrival};
 use super::reap::reap_orphans;
 use super::run::{Newborn, Run, number};
 use crate::engine::{Emit, World as _};
+use crate::escalation::{Escalation, Step};
 use crate::event::Event;
-use crate::leash::{Leash, Pull};
 use crate::signal::Signal;
 use crate::status::Ending;
 use crate::sys;
@@ -26,12 +26,12 @@ impl Machine<'_> {
     pub(super) fn supervise(
         &mut self,
         newborn: Newborn,
-        leash: Leash,
+        escalation: Escalation,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
         let mut newborn = newborn;
         let early = std::mem::take(&mut newborn.early);
-        let mut run = Run::new(newborn, leash, self.shares_group);
+        let mut run = Run::new(newborn, escalation, self.shares_group);
         for arrival in early {
             self.pass_on(&mut run, arrival, emit);
         }
@@ -58,20 +58,20 @@ impl Machine<'_> {
         let ended = run.ended()?;
         self.carry(run);
         if let Some(status) = &ended {
-            if !run.leash.is_pulled() || run.family.is_gone() {
+            if !run.escalation.has_timed_out() || run.family.is_gone() {
                 return self.end(run, status).map(Some);
             }
         }
-        let mut has_pulled = false;
-        while let Some(pull) = run.leash.pull(self.now()) {
-            has_pulled = true;
-            match pull {
-                Pull::Ask => self.ask(run, emit),
-                Pull::Kill => {
+        let mut has_stepped = false;
+        while let Some(step) = run.escalation.next_step(self.now()) {
+            has_stepped = true;
+            match step {
+                Step::Signal => self.ask(run, emit),
+                Step::Kill => {
                     run.kill();
                     emit(&Event::Killed);
                 }
-                Pull::LetGo => {
+                Step::Abandon => {
                     return match &ended {
                         // What answers still may be dead already: nobody need have reaped it.
                         Some(status) if run.family.must_be_asked() => self.end(run, status),
@@ -80,20 +80,23 @@ impl Machine<'_> {
                     .map(Some);
                 }
             }
-            run.leash.note_sent(self.now());
+            run.escalation.record_sent(self.now());
         }
-        if run.leash.is_spent() && run.family.may_have_missed_kill() {
+        if run.escalation.kill_sent() && run.family.may_have_missed_kill() {
             // A member has gone; those that it had started are not to outlive it.
             run.kill();
         }
         run.family.sift();
-        if ended.is_some() && (has_pulled || run.family.seems_gone()) {
+        if ended.is_some() && (has_stepped || run.family.seems_gone()) {
             // A child that is a zombie already sends no signal when the rest of its family goes.
             return Ok(None);
         }
         let members = run.family.watches().into_iter();
         let members = members.map(|member| PollFd::new(member, PollFlags::IN));
-        let left = run.leash.due().map(|due| due.saturating_sub(self.now()));
+        let left = run
+            .escalation
+            .due()
+            .map(|due| due.saturating_sub(self.now()));
         let is_to_ask = ended.is_some() && run.family.must_be_looked_at();
         let left = left.into_iter().chain(is_to_ask.then_some(ASKING)).min();
         self.inbox.wait(left, members.chain(self.flow.watched()))?;
@@ -104,12 +107,12 @@ impl Machine<'_> {
     fn end(&mut self, run: &mut Run, status: &WaitIdStatus) -> io::Result<Ending> {
         self.flow.end();
         let mut ending = run.ending(status);
-        if let Some(signal) = run.passed_on.filter(|_| !run.leash.is_pulled()) {
+        if let Some(signal) = run.passed_on.filter(|_| !run.escalation.has_timed_out()) {
             run.family.pass_to_orphans(signal);
         }
-        run.family.sweep(run.leash.is_pulled());
+        run.family.sweep(run.escalation.has_timed_out());
         run.reap()?;
-        if run.leash.is_pulled() && run.family.has_unseen_rest() {
+        if run.escalation.has_timed_out() && run.family.has_unseen_rest() {
             ending.left_behind = number(run.child);
         }
         Ok(ending)
@@ -120,10 +123,10 @@ impl Machine<'_> {
         let is_alive = self.flow.carry();
         let now = self.now();
         if is_alive {
-            run.leash.note_life(now);
+            run.escalation.record_activity(now);
         }
         if self.flow.is_broken() {
-            run.leash.pull_at_once(now);
+            run.escalation.expire_now(now);
         }
     }
 

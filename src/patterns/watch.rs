@@ -4,7 +4,7 @@ use std::iter;
 use std::ops::Range;
 
 use super::{Matched, Pattern, Patterns, Stream};
-use crate::control_sequences::ControlSequences;
+use crate::escape::ControlSequences;
 
 /// How much of a long line one window shares with the next. A match that is not quite as long lies
 /// in one of them as a whole; a longer one may be missed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::units::duration;
+use crate::duration::from_nanos;
 
 /// The time in which the busiest moment is looked for, in nanoseconds; no bar is narrower.
 pub(super) const SLOT: u128 = 10_000_000;
@@ -84,7 +84,7 @@ impl Bars {
 
     /// When a bar begins.
     fn time(&self, bar: u64) -> Duration {
-        duration(u128::from(bar) * u128::from(self.width) * SLOT)
+        from_nanos(u128::from(bar) * u128::from(self.width) * SLOT)
     }
 }
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::path::{Leg, MOST_WALKED, end};
 use super::tail::{float, logarithm_of_factor, whole};
-use crate::backoff::{Backoff, Curve, Jitter, Window};
+use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
+use crate::duration::{from_nanos, nanos};
 use crate::policy::Policy;
-use crate::units::{duration, nanos};
 
 /// The first retry whose delay would be above the cap, jitter left out; with decorrelated jitter,
 /// whose delay could be. None if there is no such retry.
@@ -26,15 +26,15 @@ pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
     let mut at = free.start();
     let mut last = None;
     for retry in 1..=MOST_WALKED {
-        let window = free.window(at);
-        let nominal = nominal(&free, &window);
+        let range = free.range(at);
+        let nominal = nominal(&free, &range);
         if nominal > backoff.cap {
             return Some(retry);
         }
         if last.replace(nominal) == Some(nominal) {
             return None;
         }
-        free.advance(&mut at, end(&window));
+        free.advance(&mut at, end(&range));
     }
     // It grows, and very slowly.
     let grown = float(nanos(last?)).max(1.0);
@@ -44,10 +44,10 @@ pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
 }
 
 /// What the cap is held against.
-fn nominal(backoff: &Backoff, window: &Window) -> Duration {
+fn nominal(backoff: &Backoff, range: &DelayRange) -> Duration {
     match backoff.jitter {
-        Jitter::Decorrelated => end(window),
-        _ => window.ceiling,
+        Jitter::Decorrelated => end(range),
+        _ => range.ceiling,
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn last_retry(
     retries: Option<u64>,
     time: impl Fn(u64) -> u128,
 ) -> Option<u64> {
-    let fits = |retry| policy.fits(duration(time(retry)), Duration::ZERO);
+    let fits = |retry| policy.fits(from_nanos(time(retry)), Duration::ZERO);
     let (mut allowed, mut refused) = (0, retries.unwrap_or(u64::MAX));
     if refused == 0 || fits(refused) {
         return retries;
@@ -92,7 +92,7 @@ pub(super) fn attempts(retries: Option<u64>) -> Option<u64> {
 
 /// The ceiling before a retry that was not walked, if it does not reach the cap.
 pub(super) fn ceiling_far_on(backoff: &Backoff, last: &Leg, walked: u64, retry: u64) -> Duration {
-    let ceiling = nanos(last.window.ceiling);
+    let ceiling = nanos(last.range.ceiling);
     let more = u128::from(retry.saturating_sub(walked));
     let far_on = match backoff.curve {
         Curve::Linear => nanos(backoff.base)
@@ -104,5 +104,5 @@ pub(super) fn ceiling_far_on(backoff: &Backoff, last: &Leg, walked: u64, retry: 
         }
         Curve::Constant => ceiling,
     };
-    duration(far_on).min(backoff.cap)
+    from_nanos(far_on).min(backoff.cap)
 }

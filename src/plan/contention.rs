@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use crate::backoff::{Backoff, Curve, Jitter, Progress};
+use crate::backoff::{Backoff, Curve, Jitter, State};
 use crate::numbers::Factor;
 
 /// How often each experiment is made.
@@ -60,7 +60,7 @@ impl Chance {
 /// How many commits so many clients try.
 fn calls(clients: usize, backoff: &Backoff, seed: u64) -> u64 {
     let mut chance = Chance(seed);
-    let mut progress: Vec<Progress> = vec![backoff.start(); clients];
+    let mut state: Vec<State> = vec![backoff.start(); clients];
     let mut under_way = BinaryHeap::new();
     for client in 0..clients {
         under_way.push(Reverse((chance.travel(), Message::Read(client))));
@@ -78,8 +78,8 @@ fn calls(clients: usize, backoff: &Backoff, seed: u64) -> u64 {
                     version += 1;
                     continue;
                 }
-                let at = &mut progress[client];
-                let delay = backoff.window(*at).at(chance.unit());
+                let at = &mut state[client];
+                let delay = backoff.range(*at).at(chance.unit());
                 backoff.advance(at, delay);
                 let arrives = now + chance.travel() + delay + chance.travel();
                 under_way.push(Reverse((arrives, Message::Read(client))));

@@ -1,4 +1,4 @@
-//! How many retries start in each slot of a window of time, in a byte a slot.
+//! How many retries start in each slot of a range of time, in a byte a slot.
 
 use std::collections::BTreeMap;
 

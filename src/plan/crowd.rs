@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::bars::{Bars, SLOT};
 use super::counts::Counts;
 use super::path::{walk, walk_until};
+use crate::duration::from_nanos;
 use crate::policy::Policy;
-use crate::units::duration;
 
 /// How many slots are counted one by one at the same time: nearly twelve hours.
 const WINDOW: u64 = 1 << 22;
@@ -47,13 +47,13 @@ pub(super) enum Busiest {
 impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
     /// Counts all retries.
     pub(super) fn counted(&self) -> Census {
-        let mut window = empty();
+        let mut range = empty();
         let (mut first, mut last, mut number) = (u64::MAX, 0, 0);
         self.each(Duration::MAX, &mut |slot| {
             first = first.min(slot);
             last = last.max(slot);
             number += 1;
-            window.add(slot);
+            range.add(slot);
         });
         let mut bars = match number {
             0 => Bars::none(),
@@ -61,17 +61,17 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
         };
         let busiest = if last < WINDOW {
             let mut most = 0;
-            for (slot, retries) in window.up_to(last) {
+            for (slot, retries) in range.up_to(last) {
                 bars.add(slot, retries);
                 most = most.max(retries);
             }
             Busiest::Exactly(most)
         } else if number <= MOST_KEPT {
-            drop(window);
+            drop(range);
             Busiest::Exactly(self.kept(&mut bars))
         } else {
-            let most = window.most();
-            drop(window);
+            let most = range.most();
+            drop(range);
             self.spread(most, last, &mut bars)
         };
         Census { bars, busiest }
@@ -97,7 +97,7 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
     }
 
     /// Many, up to a last one that is far away, of which so many start in the same slot of the first
-    /// window.
+    /// range.
     fn spread(&self, mut most: u64, last: u64, bars: &mut Bars) -> Busiest {
         // All later windows on top of each other: no slot of theirs has more than these have.
         let mut all = empty();
@@ -113,11 +113,11 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
         if bound > most && *later.end() >= MOST_WINDOWS {
             return Busiest::AtMost(bound);
         }
-        for window in later {
+        for range in later {
             if bound <= most {
                 break;
             }
-            let start = window * WINDOW;
+            let start = range * WINDOW;
             let mut counts = empty();
             self.each(start_of(start + WINDOW), &mut |slot| {
                 if let Some(slot) = slot.checked_sub(start) {
@@ -144,14 +144,14 @@ fn most_of(mut slots: Vec<u64>) -> u64 {
     crowds.map(|crowd| crowd.len() as u64).max().unwrap_or(0)
 }
 
-/// A window in which nothing has been counted.
+/// A range in which nothing has been counted.
 fn empty() -> Counts {
     Counts::new(usize::try_from(WINDOW).unwrap_or(0))
 }
 
 /// When a slot begins.
 fn start_of(slot: u64) -> Duration {
-    duration(u128::from(slot) * SLOT)
+    from_nanos(u128::from(slot) * SLOT)
 }
 
 /// The number of the ten milliseconds that a time falls in.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::bars::Bar;
 use super::crowd::{Busiest, Crowd, most_of_one};
-use super::path::rehearsed;
+use super::path::simulated;
 use crate::backoff::{Backoff, Jitter};
 use crate::policy::Policy;
 
@@ -43,7 +43,7 @@ impl Herd {
         attempts: Option<u64>,
         draws: &impl Fn(u32) -> D,
     ) -> Self {
-        let looked_at = rehearsed(policy, MOST_RETRIES);
+        let looked_at = simulated(policy, MOST_RETRIES);
         let crowd = Crowd {
             policy: &looked_at,
             clients,

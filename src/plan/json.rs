@@ -9,8 +9,8 @@ use super::crowd::Busiest;
 use super::rows::{Allowed, Row};
 use super::words::factor_number;
 use super::{Plan, herd};
+use crate::duration::{nanos, whole_millis};
 use crate::job::Job;
-use crate::units::{nanos, whole_millis};
 
 /// The version of the object, raised when a field changes its meaning.
 const SCHEMA: u32 = 1;

@@ -7,7 +7,7 @@
 use super::path::{Leg, end};
 use super::tail::{float, whole};
 use crate::backoff::{Backoff, Jitter};
-use crate::units::{duration, nanos};
+use crate::duration::{from_nanos, nanos};
 
 /// How many parts the range from base to cap is cut into, by equal ratios. With so many, means are
 /// right to a thousandth where the cap is a year and the base a millisecond, and to a hundred
@@ -21,7 +21,7 @@ const STILL: f64 = 1e-9;
 pub(super) fn set(backoff: &Backoff, legs: &mut [Leg]) {
     // A range without width has nothing to be distributed over.
     if backoff.jitter != Jitter::Decorrelated
-        || legs.first().is_none_or(|leg| leg.window.width.is_zero())
+        || legs.first().is_none_or(|leg| leg.range.width.is_zero())
     {
         return;
     }
@@ -29,8 +29,8 @@ pub(super) fn set(backoff: &Backoff, legs: &mut [Leg]) {
     let mut longest = backoff.start();
     let mut last = None;
     for leg in legs {
-        let window = backoff.window(longest);
-        let end = end(&window);
+        let range = backoff.range(longest);
+        let end = end(&range);
         backoff.advance(&mut longest, end);
         let mean = match last {
             Some((mean, true)) => mean,
@@ -42,7 +42,7 @@ pub(super) fn set(backoff: &Backoff, legs: &mut [Leg]) {
             spread.advance();
         }
         last = Some((mean, is_still));
-        leg.delay = duration(whole(mean)).clamp(window.fixed, end);
+        leg.delay = from_nanos(whole(mean)).clamp(range.fixed, end);
     }
 }
 

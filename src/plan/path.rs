@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::means;
 use super::tail::{Tail, is_settled};
-use crate::backoff::{Backoff, Window};
+use crate::backoff::{Backoff, DelayRange};
+use crate::duration::nanos;
 use crate::engine;
 use crate::event::Event;
 use crate::numbers::Attempts;
 use crate::patterns::Patterns;
 use crate::policy::{Decision, Policy};
-use crate::rehearsal::Futility;
-use crate::units::nanos;
+use crate::simulation::AlwaysFails;
 
 /// A draw that gives the longest delay of a range: what lies outside of it is cut.
 pub(super) const LONGEST: f64 = 2.0;
@@ -32,7 +32,7 @@ pub(super) const MOST_WALKED: u64 = 1 << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leg {
     /// The range.
-    pub(super) window: Window,
+    pub(super) range: DelayRange,
     /// What is slept.
     pub(super) delay: Duration,
 }
@@ -40,13 +40,13 @@ pub(super) struct Leg {
 impl Leg {
     /// The end of the range.
     pub(super) fn end(&self) -> Duration {
-        end(&self.window)
+        end(&self.range)
     }
 }
 
 /// The end of a range.
-pub(super) fn end(window: &Window) -> Duration {
-    window.fixed.saturating_add(window.width)
+pub(super) fn end(range: &DelayRange) -> Duration {
+    range.fixed.saturating_add(range.width)
 }
 
 /// How many retries there may be; no number means no limit.
@@ -57,8 +57,8 @@ pub(super) fn retries(attempts: Attempts) -> Option<u64> {
     }
 }
 
-/// The policy of a rehearsal: every failure is worth a retry, and so many retries are looked at.
-pub(super) fn rehearsed(policy: &Policy, most: u64) -> Policy {
+/// The policy of a plan: every failure is worth a retry, and so many retries are looked at.
+pub(super) fn simulated(policy: &Policy, most: u64) -> Policy {
     let wanted = retries(policy.attempts).unwrap_or(u64::MAX);
     Policy {
         backoff: policy.backoff.clone(),
@@ -88,16 +88,16 @@ pub(super) fn walk_until(
     each: &mut dyn FnMut(Leg, Duration),
 ) {
     let mut emit = |event: &Event<'_>| {
-        if let Event::Ended(ended, Decision::Retry { delay, window, .. }) = event {
+        if let Event::Ended(ended, Decision::Retry { delay, range, .. }) = event {
             let leg = Leg {
-                window: *window,
+                range: *range,
                 delay: *delay,
             };
             each(leg, ended.total.saturating_add(*delay));
         }
     };
     // Nothing fails there but the attempts.
-    let _ = engine::run(policy, &mut Futility::until(end), draw, &mut emit);
+    let _ = engine::run(policy, &mut AlwaysFails::until(end), draw, &mut emit);
 }
 
 /// A run in which every draw is the same, or every delay the mean.
@@ -175,7 +175,7 @@ impl Path {
 /// So many delays, or as many as there are.
 fn legs(policy: &Policy, most: u64, u: f64) -> Vec<Leg> {
     let mut legs = Vec::new();
-    walk(&rehearsed(policy, most), &mut || u, &mut |leg, _| {
+    walk(&simulated(policy, most), &mut || u, &mut |leg, _| {
         legs.push(leg);
     });
     legs

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::MOST_ROWS;
 use super::bounds::{LastAttempts, ceiling_far_on};
 use super::path::{Path, end};
-use super::tail::window_at;
+use super::tail::delay_range_at;
 use crate::backoff::Jitter;
+use crate::duration::from_nanos;
 use crate::policy::Policy;
-use crate::units::duration;
 
 /// A retry, or all of those that have no row of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,8 @@ impl Table<'_> {
             .map(|(retry, (longest, mean))| Row {
                 retry,
                 until: Some(retry),
-                ceiling: longest.window.ceiling,
-                from: longest.window.fixed,
+                ceiling: longest.range.ceiling,
+                from: longest.range.fixed,
                 to: longest.end(),
                 mean: mean.delay,
                 worst_total: Some(self.worst.total(retry)),
@@ -74,24 +74,22 @@ impl Table<'_> {
         let until = self.retries.unwrap_or(u64::MAX);
         let walked = legs.len() as u64;
         let ceiling = match self.cap_from {
-            _ if until == walked => last.window.ceiling,
+            _ if until == walked => last.range.ceiling,
             Some(from) if from <= until => backoff.cap,
-            _ if legs.len() > 1 && legs[legs.len() - 2].window == last.window => {
-                last.window.ceiling
-            }
+            _ if legs.len() > 1 && legs[legs.len() - 2].range == last.range => last.range.ceiling,
             _ => ceiling_far_on(backoff, last, walked, until),
         };
-        let from = first.window.fixed;
+        let from = first.range.fixed;
         let to = match backoff.jitter {
             Jitter::Decorrelated => last.end(),
-            _ => end(&window_at(backoff, ceiling)).max(from),
+            _ => end(&delay_range_at(backoff, ceiling)).max(from),
         };
         let mean = self.retries.map(|until| {
             let rest = self
                 .mean
                 .total(until)
                 .saturating_sub(self.mean.total(MOST_ROWS));
-            duration(rest / u128::from(until - MOST_ROWS))
+            from_nanos(rest / u128::from(until - MOST_ROWS))
         });
         Some(Row {
             retry,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::path::Leg;
-use crate::backoff::{Backoff, Curve, Jitter, Window};
-use crate::units::{duration, nanos};
+use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
+use crate::duration::{from_nanos, nanos};
 
 /// How delays go on after those that were walked, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +31,14 @@ impl Tail {
         let last = legs.last().copied();
         let exact = last.map_or(0, |leg| nanos(leg.delay));
         let delay = float(exact);
-        let ceiling = last.map_or(1.0, |leg| float(nanos(leg.window.ceiling)).max(1.0));
+        let ceiling = last.map_or(1.0, |leg| float(nanos(leg.range.ceiling)).max(1.0));
         let growth = match backoff.curve {
             _ if is_settled(backoff, legs) => Growth::Settled(exact),
             Curve::Linear => Growth::Linear(float(nanos(backoff.base)) * delay / ceiling),
             Curve::Exponential(_) => Growth::Exponential(logarithm_of_factor(backoff.curve)),
             Curve::Constant => Growth::Settled(exact),
         };
-        let at_cap = window_at(backoff, backoff.cap);
+        let at_cap = delay_range_at(backoff, backoff.cap);
         Self {
             last: delay,
             growth,
@@ -48,7 +48,7 @@ impl Tail {
 
     /// The delay in the end.
     pub(super) fn eventually(&self) -> Duration {
-        duration(match self.growth {
+        from_nanos(match self.growth {
             Growth::Settled(delay) => delay,
             Growth::Linear(_) | Growth::Exponential(_) => whole(self.top),
         })
@@ -85,19 +85,19 @@ pub(super) fn is_settled(backoff: &Backoff, legs: &[Leg]) -> bool {
     match legs {
         [.., before, last] => match backoff.jitter {
             Jitter::Decorrelated => before.delay == last.delay,
-            _ => before.window == last.window,
+            _ => before.range == last.range,
         },
         _ => true,
     }
 }
 
 /// The range of a delay at this ceiling.
-pub(super) fn window_at(backoff: &Backoff, ceiling: Duration) -> Window {
+pub(super) fn delay_range_at(backoff: &Backoff, ceiling: Duration) -> DelayRange {
     let there = Backoff {
         base: ceiling,
         ..backoff.clone()
     };
-    there.window(there.start())
+    there.range(there.start())
 }
 
 /// The logarithm of what an exponential ceiling is multiplied with.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use proptest::prelude::*;
 
 use super::crowd::{Busiest, Census, Crowd};
-use super::path::rehearsed;
+use super::path::simulated;
 use super::rows::Allowed;
 use super::*;
 use crate::backoff::tests::any_duration;
@@ -14,7 +14,7 @@ use crate::cli::{self, Request};
 use crate::engine;
 use crate::event::Event;
 use crate::numbers::{Attempts, Factor, Share};
-use crate::rehearsal::{Rehearsal, Step};
+use crate::simulation::{Script, Step};
 use crate::status::Outcome;
 
 fn asked(flags: &str) -> (Job, Option<u32>) {
@@ -270,7 +270,7 @@ fn run(policy: &Policy, most: u64, draw: &mut dyn FnMut() -> f64) -> Vec<Duratio
         attempts: Attempts::AtMost(attempts),
         ..policy.clone()
     };
-    let mut world = Rehearsal::new(vec![Step {
+    let mut world = Script::new(vec![Step {
         takes: Duration::ZERO,
         ending: Outcome::Exited(7).into(),
     }]);
@@ -307,7 +307,7 @@ fn listed(policy: &Policy, clients: u32) -> (u64, Vec<u64>) {
 #[test]
 fn a_herd_is_counted_as_exactly_as_if_all_of_it_were_listed() {
     for (flags, clients) in [
-        // One window, and in it a slot that has more than a byte holds, and one of a multiple of it.
+        // One range, and in it a slot that has more than a byte holds, and one of a multiple of it.
         ("-a 9", 3000),
         ("-a 3 --jitter none", 512),
         ("-a 3 --jitter none", 513),
@@ -321,7 +321,7 @@ fn a_herd_is_counted_as_exactly_as_if_all_of_it_were_listed() {
         ("-a 21 --base 6h --cap 6h --jitter 0.1%", 14_000),
     ] {
         let (job, _) = asked(flags);
-        let policy = rehearsed(&job.policy, 20);
+        let policy = simulated(&job.policy, 20);
         let draws = |client| crate::draws(7, client);
         let Census { bars, busiest } = Crowd {
             policy: &policy,
@@ -354,7 +354,7 @@ fn a_herd_is_counted_as_exactly_as_if_all_of_it_were_listed() {
 #[test]
 fn a_herd_that_is_too_large_and_too_thin_to_be_counted_is_bounded() {
     let (job, _) = asked("-a 21 --base 365d --cap 365d");
-    let policy = rehearsed(&job.policy, 20);
+    let policy = simulated(&job.policy, 20);
     let draws = |client| crate::draws(7, client);
     let census = Crowd {
         policy: &policy,

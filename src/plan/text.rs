@@ -8,9 +8,9 @@ use super::rows::{Allowed, Row};
 use super::words::{attempts, cell, described};
 use super::{Plan, Sample, chart};
 use crate::backoff::{Backoff, Jitter};
+use crate::duration::{Shown, from_nanos};
+use crate::escape::{escaped, shortened};
 use crate::job::Job;
-use crate::plain::{escaped, shortened};
-use crate::units::{Shown, duration};
 
 /// How wide a line may be.
 const COLUMNS: usize = 80;
@@ -52,7 +52,7 @@ fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
             cell(row.to),
             format!("{near}{}", cell(row.mean)),
             row.worst_total
-                .map_or_else(|| "unbounded".into(), |total| cell(duration(total))),
+                .map_or_else(|| "unbounded".into(), |total| cell(from_nanos(total))),
             marks(row, plan.cap_from),
         ]
     }));
@@ -102,8 +102,8 @@ fn totals(job: &Job, plan: &Plan) -> Vec<String> {
     let total = match (plan.expected, plan.worst) {
         (Some(expected), Some(worst)) => format!(
             "total: {near}{} expected, {} at worst",
-            Shown(duration(expected)),
-            Shown(duration(worst))
+            Shown(from_nanos(expected)),
+            Shown(from_nanos(worst))
         ),
         _ => "total: unbounded".into(),
     };
@@ -112,7 +112,7 @@ fn totals(job: &Job, plan: &Plan) -> Vec<String> {
         lines.push(format!(
             "total if every attempt takes its --timeout of {}: {} at worst",
             Shown(timeout),
-            Shown(duration(worst))
+            Shown(from_nanos(worst))
         ));
     }
     let cap = Shown(job.policy.backoff.cap);

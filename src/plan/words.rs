@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::tail::float;
 use crate::backoff::{Backoff, Curve, Jitter};
+use crate::duration::Shown;
 use crate::numbers::Factor;
-use crate::units::Shown;
 
 /// What is too long for a column of the table is too long for anybody.
 const LONGEST_SHOWN: Duration = Duration::from_secs(10_000 * 3600);

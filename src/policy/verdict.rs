@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backoff::Window;
+use crate::backoff::DelayRange;
 use crate::signal::Signal;
 
 /// What comes after an attempt.
@@ -17,7 +17,7 @@ pub(crate) enum Decision {
         /// What is slept.
         delay: Duration,
         /// What it would have been drawn from without a server.
-        window: Window,
+        range: DelayRange,
         /// The wait that a server asked for, if that made the delay longer.
         server_wait: Option<Duration>,
     },

@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-use crate::plain;
+use crate::duration::parse_duration;
+use crate::escape;
 use crate::status::{FaultClass, Outcome};
-use crate::units::parse_duration;
 
 /// A hint for a command that could not be started, in parentheses; empty if there is none.
 pub(super) fn of(outcome: &Outcome, program: &OsStr) -> String {
@@ -12,7 +12,7 @@ pub(super) fn of(outcome: &Outcome, program: &OsStr) -> String {
         Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
         _ => return String::new(),
     }
-    let name = plain::program_name(program);
+    let name = escape::program_name(program);
     match Mistake::of(program) {
         Some(Mistake::Line) => {
             " (one word with spaces: leave out its quotes, or to run a script: retry -- sh -c '...')"

@@ -125,7 +125,7 @@ impl<'a> Json<'a> {
         let attempt = self.written("attempt", stamp, Attempt::of(policy, ended, decision));
         let Decision::Retry {
             delay,
-            window,
+            range,
             server_wait,
         } = decision
         else {
@@ -139,7 +139,7 @@ impl<'a> Json<'a> {
         let rest = Delay {
             attempt: count(ended.attempt),
             delay_ms: millis(*delay),
-            ceiling_ms: millis(window.ceiling),
+            ceiling_ms: millis(range.ceiling),
             source: server_wait.map_or("local", |_| "retry-after"),
             deadline_left_ms: deadline_left(policy, ended.total),
         };

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
+use crate::duration::Shown;
+use crate::escape;
 use crate::event::Ended;
-use crate::lists::StatusList;
 use crate::patterns::Pattern;
-use crate::plain;
 use crate::policy::{Policy, Reason};
 use crate::status::Outcome;
-use crate::units::Shown;
+use crate::status_set::StatusList;
 
 /// Why there is no retry, behind a colon; empty if the numbers of the line say it.
 pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> String {
@@ -108,7 +108,7 @@ pub(super) fn deadline(
 /// Tells that the pattern of this option was found.
 pub(super) fn found(option: &str, patterns: &[Pattern], index: usize) -> String {
     let pattern = patterns.get(index).map_or("", Pattern::written);
-    let pattern = plain::shortened(&plain::escaped(OsStr::new(pattern)));
+    let pattern = escape::shortened(&escape::escaped(OsStr::new(pattern)));
     format!("the output matches {option} '{pattern}'")
 }
 

@@ -3,17 +3,17 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
+use crate::duration::Shown;
+use crate::escape;
 use crate::event::{Ended, Event};
 use crate::job::{Job, Verbosity};
 use crate::numbers::Attempts;
-use crate::plain;
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::hint;
 use crate::report::reason::{self, found, list};
 use crate::report::warning::Warning;
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
-use crate::units::Shown;
 
 /// What every line begins with; with the process id where lines of several runs may mix.
 pub(crate) fn prefix(pid: Option<u32>) -> String {
@@ -68,9 +68,9 @@ impl<'a> Text<'a> {
     pub(super) fn name(&self, event: &Event<'_>) -> String {
         match event {
             Event::Ended(_, Decision::Stop(Reason::NeverStarts)) => {
-                plain::program_as_typed(self.program)
+                escape::program_as_typed(self.program)
             }
-            _ => plain::program_name(self.program),
+            _ => escape::program_name(self.program),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Text<'a> {
         let failed = format!("{attempt} failed: {outcome}");
         match (outcome, matched.fail_if) {
             (Outcome::NotStarted(_), _) => failed,
-            (Outcome::TimedOut, _) if ended.ending.by_silence => {
+            (Outcome::TimedOut, _) if ended.ending.by_idle_timeout => {
                 format!("{failed} after {took}, the last of it in silence (--idle-timeout)")
             }
             (Outcome::Exited(_) | Outcome::Killed(_), Some(index)) => {

@@ -4,8 +4,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use httpdate::HttpDate;
 
+use crate::duration;
 use crate::numbers::Decimal;
-use crate::units;
 
 /// What the fields of a head say. Dates are times since the epoch.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +52,7 @@ fn seconds(value: &str) -> Option<Duration> {
     let digit = |c: char| c.is_ascii_digit();
     let complete = value.starts_with(digit) && value.ends_with(digit);
     let milliseconds = Decimal::parse(value).filter(|_| complete)?.times(1_000);
-    Some(units::duration(milliseconds.saturating_mul(1_000_000)))
+    Some(duration::from_nanos(milliseconds.saturating_mul(1_000_000)))
 }
 
 /// Reads a date in any of the three forms. A leap second, the 60th of its minute, comes right after

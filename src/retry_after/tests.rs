@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use crate::units;
+use crate::duration;
 
 use samples::{SAMPLES, check, samples_of_the_field, sections, texts};
 

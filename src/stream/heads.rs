@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::clock;
-use crate::plain::escaped;
+use crate::escape::escaped;
 use crate::retry_after::Heads;
 
 /// How much of the end of the file is read.

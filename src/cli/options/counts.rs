@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::explained::options;
 use crate::cli::values::{parse_heads, parse_list, parse_pattern};
+use crate::duration::parse_duration;
 use crate::job::Heads;
-use crate::lists::StatusList;
 use crate::patterns::Pattern;
-use crate::units::parse_duration;
+use crate::status_set::StatusList;
 
 options! {
     #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ impl Step {
 fn judges(flags: &str, step: Step, expected: &str) {
     let lines = transcript(
         &format!("-a 2 --base 1s --jitter none {flags}"),
-        Rehearsal::new(vec![step]),
+        Script::new(vec![step]),
     );
     let first = lines.lines().nth(1).unwrap_or_default();
     let verdict = if first.contains("succeeded") {

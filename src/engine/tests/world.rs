@@ -8,7 +8,7 @@ struct Listener {
     attempts: u64,
     hook: Option<Ending>,
     token: Token,
-    deeds: Vec<Deed>,
+    deeds: Vec<BudgetOp>,
     /// What ends the run while output is handed on.
     breaks: Option<Cut>,
 }
@@ -28,8 +28,8 @@ impl World for Listener {
         self.heard.push(format!("output of a {whose}"));
         Ok(self.breaks)
     }
-    fn settle(&mut self, deed: Deed, _: &mut Emit<'_>) -> Result<Token> {
-        self.deeds.push(deed);
+    fn charge_budget(&mut self, op: BudgetOp, _: &mut Emit<'_>) -> Result<Token> {
+        self.deeds.push(op);
         Ok(self.token)
     }
     fn pause(&mut self, _: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
@@ -180,7 +180,10 @@ fn only_retries_take_tokens_and_only_successes_give_back() {
     };
     let job = job("-a 9");
     run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
-    assert_eq!(listener.deeds, [Deed::Take, Deed::Take, Deed::Reward]);
+    assert_eq!(
+        listener.deeds,
+        [BudgetOp::Spend, BudgetOp::Spend, BudgetOp::Refund]
+    );
     listener = Listener {
         heard: Vec::new(),
         attempts: 9,
@@ -191,7 +194,7 @@ fn only_retries_take_tokens_and_only_successes_give_back() {
     let exit = run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
     assert_eq!(
         (exit, listener.deeds.as_slice()),
-        (Exit::Code(7), [Deed::Take].as_slice())
+        (Exit::Code(7), [BudgetOp::Spend].as_slice())
     );
     assert_eq!(listener.heard, ["1 ''", "output of a failure"]);
 }

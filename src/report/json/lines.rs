@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::duration::{nanos, whole_millis};
 use crate::event::Ended;
 use crate::policy::{Decision, Policy};
 use crate::report::json::words;
 use crate::signal::Signal;
 use crate::status::Outcome;
-use crate::units::{nanos, whole_millis};
 
 /// The largest whole number that every reader of JSON keeps exactly, 2^53 - 1. What is longer, such
 /// as a time without end, is written as this.
@@ -84,7 +84,7 @@ impl<'a> Attempt<'a> {
             retryable: words::is_retryable(decision),
             reason: words::reason(decision),
             rule: words::rule(policy, ending, decision),
-            silent: ending.by_silence,
+            silent: ending.by_idle_timeout,
             server_wait_ms: ending.server_wait.map(millis),
             deadline_left_ms: deadline_left(policy, ended.total),
         }

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 
 use serde::Serialize;
 
+use crate::escape;
 use crate::job::{Input, Job};
-use crate::plain;
 use crate::policy::Policy;
 use crate::report::json::lines::{count, millis};
 
@@ -37,7 +37,7 @@ impl<'a> Start<'a> {
         let program = job.command.first().map_or(OsStr::new(""), |word| word);
         let most = job.policy.attempts.most();
         Self {
-            program: plain::program_name(program),
+            program: escape::program_name(program),
             max_attempts: most.into(),
             max_retries: most.map(|most| most - 1).into(),
             policy: Rules::of(job),

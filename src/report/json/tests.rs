@@ -14,8 +14,8 @@ use crate::cli::{self, Request};
 use crate::engine;
 use crate::patterns::Matched;
 use crate::policy::{Policy, Reason};
-use crate::rehearsal::{Rehearsal, Step};
 use crate::signal::Signal;
+use crate::simulation::{Script, Step};
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
 use after_failure::after_failure;
 
@@ -86,7 +86,7 @@ fn job(flags: &str) -> Job {
 }
 
 /// The log of a run in virtual time, every draw of which is a half. Each line is valid.
-fn log(job: &Job, mut world: Rehearsal) -> String {
+fn log(job: &Job, mut world: Script) -> String {
     let mut json = Json::new(job, RUN_ID, 4711);
     let mut lines = json.start(&stamp(Duration::ZERO));
     let mut last = Duration::ZERO;
@@ -106,7 +106,7 @@ fn log(job: &Job, mut world: Rehearsal) -> String {
 }
 
 /// The same without what is the same in every line.
-fn short_log(flags: &str, world: Rehearsal) -> String {
+fn short_log(flags: &str, world: Script) -> String {
     let head = format!(r#""time":"{}","#, stamp(Duration::ZERO).time);
     let who = format!(r#","run_id":"{RUN_ID}","pid":4711"#);
     let log = log(&job(flags), world).replace(&head, "").replace(&who, "");
@@ -117,13 +117,13 @@ fn short_log(flags: &str, world: Rehearsal) -> String {
 
 #[track_caller]
 fn check(flags: &str, steps: Vec<Step>, expected: impl IntoData) {
-    let log = short_log(flags, Rehearsal::new(steps));
+    let log = short_log(flags, Script::new(steps));
     assert_data_eq!(log, expected.into_data().raw());
 }
 
 /// The lines of this kind.
 fn events(flags: &str, steps: Vec<Step>, kind: &str) -> Vec<Value> {
-    let log = log(&job(flags), Rehearsal::new(steps));
+    let log = log(&job(flags), Script::new(steps));
     let lines = schema::lines(&log).into_iter();
     lines.filter(|line| line["event"] == kind).collect()
 }
@@ -136,7 +136,7 @@ fn last(flags: &str, steps: Vec<Step>, kind: &str) -> Value {
 #[test]
 fn a_log_tells_the_rules_each_attempt_each_delay_and_the_end() {
     let job = job("-a 3 --base 1s --jitter none");
-    let log = log(&job, Rehearsal::new(vec![exits(7), exits(7), exits(0)]));
+    let log = log(&job, Script::new(vec![exits(7), exits(7), exits(0)]));
     assert_data_eq!(
         log,
         snapbox::file!["logs/a_log_tells_the_rules_each_attempt_each_delay_and_the_end.txt"].raw()
@@ -166,7 +166,7 @@ fn a_log_tells_what_was_left_of_the_deadline() {
 
 #[test]
 fn a_log_tells_of_a_signal_during_a_delay_and_what_was_slept_until_then() {
-    let world = Rehearsal::new(vec![step(Outcome::Killed(Signal::KILL))]);
+    let world = Script::new(vec![step(Outcome::Killed(Signal::KILL))]);
     let world = world.interrupted(ms(400), signal("TERM"));
     assert_data_eq!(
         short_log("--base 1s --jitter none", world),
@@ -193,7 +193,7 @@ fn the_first_line_tells_the_options_as_they_are_meant() {
         --success-on TERM --retry-if a --retry-if b --stop-if c --success-if d --fail-if e \
         --retry-after stdout --retry-after-max 0 --stdin replay --stdout once --shared x \
         --budget 3 --before-retry x --seed 18446744073709551615";
-    let log = log(&job(flags), Rehearsal::new(vec![exits(0)]));
+    let log = log(&job(flags), Script::new(vec![exits(0)]));
     let start = log.lines().next().expect("a line").to_owned();
     assert_data_eq!(
         start,
@@ -245,7 +245,7 @@ fn what_a_server_asked_for_and_what_fell_silent_is_told_with_the_attempt() {
         (&false.into(), &4_900.into())
     );
     let silent = step(Ending {
-        by_silence: true,
+        by_idle_timeout: true,
         ..Outcome::TimedOut.into()
     });
     let line = last("-a 1", vec![silent], "attempt");
@@ -337,7 +337,7 @@ fn milliseconds_are_rounded_half_up_and_never_too_large_for_a_reader() {
     }
     assert_eq!(millis(Duration::MAX), (1 << 53) - 1);
     let job = job("-a 99999999999999999999 --cap 99999999999999w --timeout 99999999999999w");
-    let log = log(&job, Rehearsal::new(vec![exits(0)]));
+    let log = log(&job, Script::new(vec![exits(0)]));
     assert!(log.contains(r#""max_attempts":9007199254740991,"max_retries":9007199254740991,"#));
     assert!(log.contains(r#""timeout_ms":9007199254740991,"#), "{log}");
 }
@@ -385,7 +385,7 @@ fn nothing_that_may_be_a_secret_is_ever_logged() {
     ];
     for found in found {
         let steps = vec![asked(1), matched(all, 1), matched(found, 1)];
-        let log = log(&job, Rehearsal::new(steps));
+        let log = log(&job, Script::new(steps));
         assert!(!log.contains(SECRET), "{log}");
         assert!(log.contains(r#""program":"curl","#), "{log}");
     }
@@ -403,7 +403,7 @@ fn a_name_is_text_on_one_line_whatever_is_in_it() {
         ("", r#""''""#),
     ] {
         let job = job_of(["retry", "--", name].map(OsString::from));
-        let log = log(&job, Rehearsal::new(vec![exits(0)]));
+        let log = log(&job, Script::new(vec![exits(0)]));
         assert!(log.contains(&format!(r#""program":{shown},"#)), "{log}");
     }
 }
@@ -416,7 +416,7 @@ fn the_schema_knows_every_field_and_needs_every_field() {
         cannot_start(FaultClass::Busy),
     ];
     let flags = "-a 3 --retry-after output --base 0 --deadline 1h";
-    let mut lines = schema::lines(&log(&job(flags), Rehearsal::new(steps)));
+    let mut lines = schema::lines(&log(&job(flags), Script::new(steps)));
     let warned = after_failure("", &[(1, Event::Nested)], Err("x"));
     lines.extend(schema::lines(&warned));
     assert_eq!(lines.len(), 9);
@@ -452,7 +452,7 @@ proptest! {
     fn no_name_breaks_a_line(name in prop::collection::vec(1..=255_u8, 0..100)) {
         let words = ["retry", "--"].map(OsString::from);
         let job = job_of(words.into_iter().chain([OsString::from_vec(name)]));
-        let log = log(&job, Rehearsal::new(vec![exits(1), exits(0)]));
+        let log = log(&job, Script::new(vec![exits(1), exits(0)]));
         prop_assert_eq!(log.lines().count(), 5);
     }
 
@@ -463,7 +463,7 @@ proptest! {
         at in 0..9_000_u64,
     ) {
         let steps = codes.into_iter().map(|(code, takes)| Step { takes: ms(takes), ..exits(code) });
-        let world = Rehearsal::new(steps.collect()).interrupted(ms(at), signal("HUP"));
+        let world = Script::new(steps.collect()).interrupted(ms(at), signal("HUP"));
         let log = log(&job(&flags), world);
         let lines = schema::lines(&log);
         let count = |kind: &str| lines.iter().filter(|line| line["event"] == kind).count();

@@ -84,7 +84,7 @@ fn wait_of_word(word: &str) -> Option<Duration> {
     match word {
         "none" => None,
         "forever" => Some(Duration::MAX),
-        wait => Some(units::parse_duration(wait).expect("a duration")),
+        wait => Some(duration::parse_duration(wait).expect("a duration")),
     }
 }
 

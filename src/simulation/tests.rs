@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::bucket::Deed;
+use crate::bucket::BudgetOp;
 use crate::engine::{Attempt, Cut, Emit, Token, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
@@ -20,16 +20,16 @@ pub(crate) struct Step {
 
 /// A world in which the n-th attempt takes the n-th step, and the last step repeats.
 #[derive(Clone, Debug)]
-pub(crate) struct Rehearsal {
+pub(crate) struct Script {
     now: Duration,
     steps: Vec<Step>,
     interruption: Option<(Duration, Signal)>,
 }
 
-impl Rehearsal {
+impl Script {
     /// A world with these steps, at least one.
     pub(crate) fn new(steps: Vec<Step>) -> Self {
-        assert!(!steps.is_empty(), "a rehearsal needs a step");
+        assert!(!steps.is_empty(), "a script needs a step");
         Self {
             now: Duration::ZERO,
             steps,
@@ -58,7 +58,7 @@ impl Rehearsal {
     }
 }
 
-impl World for Rehearsal {
+impl World for Script {
     fn now(&self) -> Duration {
         self.now
     }
@@ -84,7 +84,7 @@ impl World for Rehearsal {
         Ok(None)
     }
 
-    fn settle(&mut self, _: Deed, _: &mut Emit<'_>) -> Result<Token> {
+    fn charge_budget(&mut self, _: BudgetOp, _: &mut Emit<'_>) -> Result<Token> {
         Ok(Token::Granted)
     }
 

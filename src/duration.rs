@@ -26,7 +26,7 @@ pub(crate) fn nanos(duration: Duration) -> u128 {
 }
 
 /// A duration of so many nanoseconds, saturating at `Duration::MAX`.
-pub(crate) fn duration(nanos: u128) -> Duration {
+pub(crate) fn from_nanos(nanos: u128) -> Duration {
     // Nearly all are below 585 years, and 64 bits are divided ten times faster than 128.
     if let Ok(nanos) = u64::try_from(nanos) {
         return Duration::from_nanos(nanos);
@@ -76,7 +76,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         total = total.saturating_add(number.times(unit));
         rest = after.trim_start();
         if rest.is_empty() {
-            return Ok(duration(total));
+            return Ok(from_nanos(total));
         }
     }
 }

@@ -1,29 +1,29 @@
 //! Worlds of virtual time, in which waits end at once.
 
 #[cfg(test)]
-mod script;
+mod tests;
 
 use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::bucket::Deed;
+use crate::bucket::BudgetOp;
 use crate::engine::{Attempt, Cut, Emit, Token, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
 #[cfg(test)]
-pub(crate) use script::{Rehearsal, Step};
+pub(crate) use tests::{Script, Step};
 
 /// A world in which every attempt fails at once, and which ends at a time. A million runs in it cost
 /// no more than what they are asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Futility {
+pub(crate) struct AlwaysFails {
     now: Duration,
     ends: Duration,
 }
 
-impl Futility {
+impl AlwaysFails {
     /// A world in which no wait goes on beyond this time: there, a signal ends the run.
     pub(crate) fn until(ends: Duration) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Futility {
     }
 }
 
-impl World for Futility {
+impl World for AlwaysFails {
     fn now(&self) -> Duration {
         self.now
     }
@@ -46,7 +46,7 @@ impl World for Futility {
         Ok(None)
     }
 
-    fn settle(&mut self, _: Deed, _: &mut Emit<'_>) -> Result<Token> {
+    fn charge_budget(&mut self, _: BudgetOp, _: &mut Emit<'_>) -> Result<Token> {
         Ok(Token::Granted)
     }
 

@@ -1,9 +1,13 @@
 //! Foreign text made safe to print: names of programs, words of the command line.
 
+mod control;
+
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+
+pub(crate) use control::ControlSequences;
 
 /// The longest name that is shown, in bytes.
 const LONGEST_NAME: usize = 64;
