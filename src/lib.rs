@@ -31,7 +31,6 @@
 //! os            the real world: signals and processes
 //! report        how events are said: to people, and to programs
 //! chance        what is random: the name of a run, and what its delays are drawn from
-//! audience      who hears of them: stderr and the file of --log
 //! ```
 //!
 //! Arrows run one way, from the bottom up: the pure rooms know only each other, `engine` knows
@@ -47,7 +46,6 @@
 //! * Nothing of ours goes to stdout but what `--help`, `--version` and `--plan` print, and no line
 //!   that cannot be written changes an exit status.
 
-mod audience;
 mod backoff;
 mod bucket;
 mod chance;
@@ -82,14 +80,15 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Error, Result};
 
-use crate::audience::Audience;
 use crate::chance::draws;
 use crate::cli::{Leftovers, Request, Surroundings};
 use crate::event::Event;
 use crate::job::{Format, Job};
 use crate::policy::Decision;
 use crate::report::json::Json;
-use crate::report::{Reporter, text::prefix};
+use crate::report::sink::{self, Sink};
+use crate::report::text::prefix;
+use crate::report::{Reporter, stderr};
 use crate::signal::Signal;
 use crate::status::{Exit, OWN_FAILURE};
 
@@ -124,7 +123,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(error) => {
             let format = cli::format_of(&words, &surroundings);
-            os::say(&complaint(&error, format, begun), false);
+            stderr::say(&complaint(&error, format, begun), false);
             OWN_FAILURE
         }
     }
@@ -137,7 +136,7 @@ fn complaint(error: &Error, format: Format, begun: Instant) -> String {
         Format::Text | Format::Github => format!("{}{said}\n", line_prefix()),
         Format::Json => {
             let run_id = chance::run_id().ok();
-            audience::refusal(&said, run_id.as_deref(), process::id(), begun)
+            sink::refusal(&said, run_id.as_deref(), process::id(), begun)
         }
     }
 }
@@ -148,17 +147,17 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     let mut world = os::Machine::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());
-    let mut audience = Audience::new(job, begun, reporter, json);
+    let mut sink = Sink::new(job, begun, reporter, json);
     let mut draw = draws(seed, 0);
     let mut emit = |event: &Event<'_>| {
-        audience.tell(event);
+        sink.tell(event);
         // Before the first delay there is time, and a thousand may wait beside us.
         if matches!(event, Event::Ended(_, Decision::Retry { .. })) && leftovers.clear() {
             sys::give_back_memory();
         }
     };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
-    audience.end(&end.as_ref().copied().map_err(escape::with_reasons));
+    sink.end(&end.as_ref().copied().map_err(escape::with_reasons));
     match end {
         // Where lines are objects, the last one has told why.
         Err(_) if job.format == Format::Json => Ok(Exit::Code(OWN_FAILURE)),
@@ -177,7 +176,7 @@ fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
 
 /// Prints on stdout what was asked for.
 fn show(text: &str) -> Result<Exit> {
-    match os::print(text) {
+    match stderr::print(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Raise(Signal::PIPE)),
         printed => printed
             .context("cannot write to stdout")

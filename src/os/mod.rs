@@ -9,9 +9,7 @@ mod delay;
 mod family;
 mod fault;
 mod inbox;
-mod log;
 mod options;
-mod outlet;
 mod reap;
 mod run;
 mod spawn;
@@ -36,9 +34,7 @@ use attempt::{NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
 use inbox::Inbox;
 use spawn::{Role, Spawner};
 
-pub(crate) use log::Log;
 pub(crate) use options::read_options;
-pub(crate) use outlet::{fresh_line, print, say};
 
 /// This process and its surroundings, ready to run one job.
 pub(crate) struct Machine<'a> {

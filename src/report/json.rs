@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::event::{Ended, Event};
 use crate::job::Job;
 use crate::policy::Decision;
-use crate::report::warning::Warning;
+use crate::report::reason::Warning;
 use crate::status::{Exit, OWN_FAILURE};
 use lines::{Attempt, Delay, End, Line, Warned, count, deadline_left, millis};
 use start::Start;
@@ -204,7 +204,6 @@ impl<'a> End<'a> {
             signal_name: died_of.map(|signal| signal.to_string()),
             attempts: count(tally.attempts),
             retries: count(tally.attempts.saturating_sub(1)),
-            amplification: count(tally.attempts),
             total_ms: millis(stamp.elapsed),
             slept_ms: millis(tally.slept),
             server_waits: tally.server_waits,

@@ -4,9 +4,11 @@ pub(crate) mod countdown;
 pub(crate) mod github;
 mod hint;
 pub(crate) mod json;
+mod log_file;
 mod reason;
+pub(crate) mod sink;
+pub(crate) mod stderr;
 pub(crate) mod text;
-mod warning;
 
 use crate::event::Event;
 use crate::job::{Format, Job};

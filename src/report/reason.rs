@@ -1,11 +1,11 @@
-//! Why a run ends, in words.
+//! Why a run ends, or what it warns of, in words.
 
 use std::ffi::OsStr;
 use std::time::Duration;
 
 use crate::duration::Shown;
 use crate::escape;
-use crate::event::Ended;
+use crate::event::{Ended, Event};
 use crate::patterns::Pattern;
 use crate::policy::{Policy, Reason};
 use crate::status::Outcome;
@@ -115,4 +115,48 @@ pub(super) fn found(option: &str, patterns: &[Pattern], index: usize) -> String 
 /// The list as it was written, behind a blank.
 pub(super) fn list(list: Option<&StatusList>) -> String {
     list.map_or_else(String::new, |list| format!(" {}", list.written))
+}
+
+/// A warning, as data and in words.
+pub(super) struct Warning {
+    /// A fixed word for programs that read logs.
+    pub(super) kind: &'static str,
+    /// For people.
+    pub(super) said: String,
+}
+
+impl Warning {
+    /// What this event warns of, if it is a warning.
+    pub(super) fn of(event: &Event<'_>) -> Option<Self> {
+        let (kind, said) = match event {
+            Event::Nested => (
+                "nested",
+                "runs inside another retry, so that attempts multiply".into(),
+            ),
+            Event::BudgetUnusable(reason) => (
+                "budget_unusable",
+                format!(
+                    "retries are not bounded by --budget: the file of --shared cannot be used: {reason}"
+                ),
+            ),
+            Event::BudgetRebuilt => (
+                "budget_rebuilt",
+                "the file of --shared was damaged; its budget begins anew".into(),
+            ),
+            Event::LogUnusable(reason) => (
+                "log_unusable",
+                format!("the file of --log cannot be written: {reason}"),
+            ),
+            Event::InputSpent => (
+                "input_spent",
+                "what was read from the pipe on stdin is gone; --stdin replay keeps it for the next attempt".into(),
+            ),
+            Event::HeadsUnreadable(reason) => (
+                "heads_unreadable",
+                format!("the file of --retry-after cannot be read: {reason}"),
+            ),
+            _ => return None,
+        };
+        Some(Self { kind, said })
+    }
 }

@@ -10,8 +10,8 @@ use crate::job::{Job, Verbosity};
 use crate::numbers::Attempts;
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::hint;
+use crate::report::reason::Warning;
 use crate::report::reason::{self, found, list};
-use crate::report::warning::Warning;
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 

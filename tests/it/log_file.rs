@@ -185,23 +185,6 @@ fn a_wrong_call_is_no_run_and_leaves_the_log_alone() {
 }
 
 #[test]
-fn a_line_that_another_run_has_not_ended_takes_no_line_of_ours_with_it() {
-    let sandbox = Sandbox::new();
-    fs::write(sandbox.path("l"), "{\"event\":\"sta").expect("a file");
-    sandbox
-        .retry("-q --log l -- true")
-        .run()
-        .exits(0)
-        .stdout_is("")
-        .stderr_is("");
-    let text = sandbox.text("l");
-    let starts = text
-        .lines()
-        .filter(|line| line.starts_with("{\"event\":\"start\""));
-    assert_eq!(starts.count(), 1, "{text}");
-}
-
-#[test]
 fn the_name_of_the_file_may_be_any_bytes() {
     let script = "retry -a 1 --log=$'\\xff' -- true; ls | od -An -tx1 | tr -d ' '";
     let done = Sandbox::new().bash(script).run();

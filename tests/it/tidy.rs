@@ -109,21 +109,6 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "duration",
         ],
     ),
-    (
-        "report",
-        &[
-            "event",
-            "job",
-            "status_set",
-            "numbers",
-            "patterns",
-            "escape",
-            "policy",
-            "signal",
-            "status",
-            "duration",
-        ],
-    ),
     ("clock", &[]),
     ("shared", &["bucket", "clock", "job", "escape"]),
     (
@@ -148,8 +133,21 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ),
     ("chance", &["job", "policy", "sys"]),
     (
-        "audience",
-        &["clock", "event", "job", "os", "report", "status", "sys"],
+        "report",
+        &[
+            "clock",
+            "duration",
+            "escape",
+            "event",
+            "job",
+            "numbers",
+            "patterns",
+            "policy",
+            "signal",
+            "status",
+            "status_set",
+            "sys",
+        ],
     ),
 ];
 
@@ -206,10 +204,19 @@ fn clocks_and_chance_come_in_at_the_edge() {
     occurs_only_in(&["entropy"], &["chance", "sys"]);
     // A server may name a time of day, a shared budget comes back with time, and a log is dated.
     occurs_only_in(&["SystemTime::now"], &["clock"]);
-    occurs_only_in(&["SystemTime"], &["audience", "clock"]);
+    occurs_only_in(&["SystemTime"], &["clock", "report"]);
     occurs_only_in(
         &["std::fs", "std::process", "rustix::"],
-        &["lib", "main", "os", "shared", "stream", "sys"],
+        &[
+            "lib",
+            "main",
+            "os",
+            "report/log_file",
+            "report/stderr",
+            "shared",
+            "stream",
+            "sys",
+        ],
     );
     occurs_only_in(&["thread::"], &[]);
 }

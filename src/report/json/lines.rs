@@ -127,7 +127,6 @@ pub(super) struct End<'a> {
     pub(super) signal_name: Option<String>,
     pub(super) attempts: u64,
     pub(super) retries: u64,
-    pub(super) amplification: u64,
     pub(super) total_ms: u64,
     pub(super) slept_ms: u64,
     pub(super) server_waits: u64,

@@ -1,11 +1,10 @@
 //! The file that a run is logged to.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::event::{Timespec, poll};
 use rustix::io::{retry_on_intr, write};
 
 use crate::escape::described;
@@ -31,8 +30,8 @@ impl Log {
             .open(path);
         match opened {
             Ok(file) => Ok(Self {
-                is_torn: is_torn(path, &file),
                 file,
+                is_torn: false,
             }),
             Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
                 Err("it is a FIFO or a socket, and nobody reads it".into())
@@ -69,36 +68,4 @@ impl Log {
         }
         Ok(())
     }
-}
-
-/// How often, and how long apart, a line that has no end is looked at: another may be writing it.
-const LOOKS: usize = 4;
-const BETWEEN_LOOKS: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 5_000_000,
-};
-
-/// Whether the last line that another has written has no end, and gets none.
-fn is_torn(path: &Path, file: &File) -> bool {
-    let mut before = None;
-    for look in 0..LOOKS {
-        if look > 0 {
-            let _ = poll(&mut [], Some(&BETWEEN_LOOKS));
-        }
-        match end_of(path, file) {
-            Some((_, b'\n')) | None => return false,
-            Some((length, _)) if before.is_some_and(|before| before != length) => return false,
-            Some((length, _)) => before = Some(length),
-        }
-    }
-    true
-}
-
-/// How long a regular file is, and the last byte of it, if there is one and it can be read.
-fn end_of(path: &Path, file: &File) -> Option<(u64, u8)> {
-    let now = file.metadata().ok().filter(Metadata::is_file)?;
-    let mut last = [0];
-    let at = now.len().checked_sub(1)?;
-    File::open(path).ok()?.read_exact_at(&mut last, at).ok()?;
-    Some((now.len(), last[0]))
 }

@@ -3,17 +3,18 @@
 use std::mem;
 use std::time::{Instant, SystemTime};
 
+use super::log_file::Log;
+use super::stderr;
 use crate::clock;
 use crate::event::Event;
 use crate::job::{Format, Job, Verbosity};
-use crate::os::{self, Log};
 use crate::report::json::{self, Json, Stamp};
 use crate::report::{Reporter, countdown};
 use crate::status::Exit;
 use crate::sys::terminal;
 
 /// Whoever reads stderr, and the file of --log.
-pub(crate) struct Audience<'a> {
+pub(crate) struct Sink<'a> {
     begun: Instant,
     format: Format,
     verbosity: Verbosity,
@@ -28,11 +29,11 @@ pub(crate) struct Audience<'a> {
     is_counting: bool,
 }
 
-impl<'a> Audience<'a> {
-    /// The audience of this job, which has begun then, with its two ways to say what happens. It is
+impl<'a> Sink<'a> {
+    /// The sink of this job, which has begun then, with its two ways to say what happens. It is
     /// told at once what is to be done.
     pub(crate) fn new(job: &Job, begun: Instant, reporter: Reporter<'a>, json: Json<'a>) -> Self {
-        let mut audience = Self {
+        let mut sink = Self {
             begun,
             format: job.format,
             verbosity: job.verbosity,
@@ -43,11 +44,11 @@ impl<'a> Audience<'a> {
             in_haste: false,
             is_counting: false,
         };
-        if audience.has_programs() {
-            let lines = audience.json.start(&audience.stamp());
-            audience.append(&lines, audience.verbosity);
+        if sink.has_programs() {
+            let lines = sink.json.start(&sink.stamp());
+            sink.append(&lines, sink.verbosity);
         }
-        audience
+        sink
     }
 
     /// Whether anybody hears of it in JSON; nothing is made of it otherwise.
@@ -71,19 +72,19 @@ impl<'a> Audience<'a> {
         match event {
             Event::Waiting(left) => {
                 if let Some(text) = countdown::shown(*left, terminal::columns()) {
-                    os::say(&text, true);
+                    stderr::say(&text, true);
                     self.is_counting = true;
                 }
             }
             Event::Waited if !mem::take(&mut self.is_counting) => {}
-            Event::Waited => os::say(countdown::GONE, true),
+            Event::Waited => stderr::say(countdown::GONE, true),
             _ => {
                 if let Some(lines) = self.reporter.lines(event) {
                     let lines = match self.format {
-                        Format::Text => os::fresh_line() + &lines,
+                        Format::Text => stderr::fresh_line() + &lines,
                         Format::Json | Format::Github => lines,
                     };
-                    os::say(&lines, self.in_haste);
+                    stderr::say(&lines, self.in_haste);
                 }
             }
         }
@@ -104,7 +105,7 @@ impl<'a> Audience<'a> {
     fn append(&mut self, lines: &str, verbosity: Verbosity) {
         if self.is_json() && verbosity > Verbosity::Quiet {
             let lines = lines.split_inclusive('\n');
-            lines.for_each(|line| os::say(line, self.in_haste));
+            lines.for_each(|line| stderr::say(line, self.in_haste));
         }
         let lost = match &mut self.log {
             Some(Ok(log)) => log.append(lines).err(),
