@@ -8,6 +8,7 @@ mod format;
 mod lines;
 mod notes;
 mod options;
+mod policy_file;
 mod sentences;
 mod slips;
 mod typed;
@@ -30,6 +31,7 @@ use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER, Outpu
 use typed::{Typed, typed};
 
 pub(crate) use format::format_of;
+pub(crate) use policy_file::read_policy_file;
 pub(crate) use typed::Leftovers;
 
 /// What the user asks for.

@@ -12,7 +12,7 @@ use crate::policy::{Decision, History, Policy, Reason};
 use crate::signal::Signal;
 use crate::status::{Ending, Exit, Outcome, StartFault};
 
-pub(crate) use world::{Attempt, Cut, Emit, Token, World};
+pub(crate) use world::{Attempt, DeliveryAbort, Emit, Token, World};
 
 /// Runs a whole retry and tells how it ends. `draw` gives a uniform u in [0, 1), once an attempt.
 ///
@@ -84,13 +84,13 @@ pub(crate) fn run(
 
 /// What is to be made of an attempt whose output could not be handed on, or after which there was no
 /// time: how the run exits.
-fn cut_short(cut: Cut, ending: &Ending, decision: &mut Decision) -> Exit {
+fn cut_short(cut: DeliveryAbort, ending: &Ending, decision: &mut Decision) -> Exit {
     match cut {
-        Cut::Signal(signal) => {
+        DeliveryAbort::Signal(signal) => {
             *decision = Decision::Stop(Reason::Signal(signal));
             Exit::Raise(signal)
         }
-        Cut::Deadline => {
+        DeliveryAbort::Deadline => {
             *decision = Decision::Stop(Reason::Undelivered);
             Policy::exit(ending, decision)
         }
@@ -103,7 +103,7 @@ fn charge_budget(
     decision: &mut Decision,
     world: &mut impl World,
     emit: &mut Emit<'_>,
-) -> Result<Option<Cut>> {
+) -> Result<Option<DeliveryAbort>> {
     match decision {
         Decision::Stop(_) => return Ok(None),
         // It has succeeded, whatever comes in between.
@@ -113,7 +113,7 @@ fn charge_budget(
         Decision::Retry { .. } => match world.charge_budget(BudgetOp::Spend, emit)? {
             Token::Granted => {}
             Token::Refused => *decision = Decision::Stop(Reason::Budget),
-            Token::Interrupted(signal) => return Ok(Some(Cut::Signal(signal))),
+            Token::Interrupted(signal) => return Ok(Some(DeliveryAbort::Signal(signal))),
         },
     }
     Ok(None)

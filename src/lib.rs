@@ -28,7 +28,7 @@
 //! clock         the time of day
 //! shared        the bucket in a locked file
 //! stream        what flows in and out of the command: replayed, looked at, held back
-//! os            the real world: signals and processes
+//! supervise     the real world: one command at a time, its processes and signals
 //! report        how events are said: to people, and to programs
 //! chance        what is random: the name of a run, and what its delays are drawn from
 //! ```
@@ -58,7 +58,6 @@ mod escape;
 mod event;
 mod job;
 mod numbers;
-mod os;
 mod patterns;
 mod plan;
 mod policy;
@@ -70,6 +69,7 @@ mod simulation;
 mod status;
 mod status_set;
 mod stream;
+mod supervise;
 mod sys;
 
 use std::ffi::OsString;
@@ -103,7 +103,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let words: Vec<OsString> = args.into_iter().collect();
     let surroundings = Surroundings {
         policy: env::var_os("RETRY_POLICY"),
-        read: &|path| os::read_options(path),
+        read: &|path| cli::read_policy_file(path),
     };
     let mut leftovers = Leftovers::default();
     let ready = sys::startup::sanitize_std_fds()
@@ -144,7 +144,7 @@ fn complaint(error: &Error, format: Format, begun: Instant) -> String {
 /// Runs the job in the real world.
 fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> {
     let (seed, run_id) = chance::of(job)?;
-    let mut world = os::Machine::new(job, &run_id, begun)?;
+    let mut world = supervise::Supervisor::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());
     let mut sink = Sink::new(job, begun, reporter, json);

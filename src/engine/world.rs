@@ -28,7 +28,7 @@ pub(crate) trait World {
     ///
     /// # Errors
     /// When the output of a success cannot be written.
-    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>>;
+    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>>;
 
     /// Takes a token from the budget that is shared with other runs, if there is one, or gives back
     /// for a success.
@@ -63,7 +63,7 @@ pub(crate) enum Token {
 
 /// What keeps output from being handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cut {
+pub(crate) enum DeliveryAbort {
     /// A fatal signal; PIPE if nobody reads a success.
     Signal(Signal),
     /// The deadline, which a success has not kept if not all of it was written.

@@ -61,12 +61,12 @@ fn give_back(number: libc::c_int) {
 /// What was done with a signal before us, where the command would not find it so by itself: an exec
 /// makes a handler the default, and leaves ignored what is ignored.
 #[derive(Clone, Copy)]
-pub(crate) struct Original {
+pub(crate) struct SavedDisposition {
     pub(super) signal: Signal,
     pub(super) was_ignored: bool,
 }
 
-impl Original {
+impl SavedDisposition {
     /// Ignores this signal, and tells what was before, should that be something else.
     pub(crate) fn of_ignored(signal: Signal) -> Option<Self> {
         let was_ignored = is_ignored(signal);
@@ -92,8 +92,8 @@ impl Original {
 ///
 /// # Errors
 /// When the system does not let us.
-pub(crate) fn hear_unless_ignored(signal: Signal) -> io::Result<bool> {
-    let was_ignored = hear(signal)?.is_some();
+pub(crate) fn handle_unless_ignored(signal: Signal) -> io::Result<bool> {
+    let was_ignored = handle(signal)?.is_some();
     if was_ignored {
         ignore(signal);
     }
@@ -104,9 +104,9 @@ pub(crate) fn hear_unless_ignored(signal: Signal) -> io::Result<bool> {
 ///
 /// # Errors
 /// When the system does not let us.
-pub(crate) fn hear(signal: Signal) -> io::Result<Option<Original>> {
+pub(crate) fn handle(signal: Signal) -> io::Result<Option<SavedDisposition>> {
     let was_ignored = set(signal)?.sa_sigaction == libc::SIG_IGN;
-    Ok(was_ignored.then_some(Original {
+    Ok(was_ignored.then_some(SavedDisposition {
         signal,
         was_ignored,
     }))

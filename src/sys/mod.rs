@@ -12,6 +12,7 @@ pub(crate) mod fd;
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
+pub(crate) mod path_search;
 pub(crate) mod spawn;
 pub(crate) mod startup;
 pub(crate) mod stdio;
@@ -33,7 +34,7 @@ use other as system;
 use crate::signal::Signal;
 
 pub(crate) use disposition::{
-    Original, RECORD, hear, hear_unless_ignored, obey_stops, stop, write_to,
+    RECORD, SavedDisposition, handle, handle_unless_ignored, obey_stops, stop, write_to,
 };
 pub(crate) use spawn::{SpawnSpec, Started, start};
 pub(crate) use system::give_back_memory;

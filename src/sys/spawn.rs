@@ -11,7 +11,7 @@ use std::ffi::{CStr, CString};
 
 use rustix::process::Pid;
 
-use super::{Mask, Original};
+use super::{Mask, SavedDisposition};
 use crate::sys::stdio::ChildStdio;
 
 /// All that is needed to start a command.
@@ -29,7 +29,7 @@ pub(crate) struct SpawnSpec<'a> {
     /// Whether the command leads a process group of its own.
     pub(crate) leads_group: bool,
     /// What it is to find as it was before us.
-    pub(crate) originals: &'a [Original],
+    pub(crate) saved_dispositions: &'a [SavedDisposition],
     /// The signals that were blocked when we were started.
     pub(crate) mask: &'a Mask,
 }

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::fcntl_getfd;
 use rustix::stdio::{stderr, stdin, stdout};
 
-use super::Original;
+use super::SavedDisposition;
 use crate::signal::Signal;
 
 /// Whether SIGPIPE was ignored when the process started.
@@ -29,7 +29,7 @@ static WAS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 /// # Errors
 /// When there is nothing to put where a standard stream is closed.
 pub(crate) fn sanitize_std_fds() -> io::Result<()> {
-    let was_ignored = Original::of_ignored(Signal::PIPE).is_none();
+    let was_ignored = SavedDisposition::of_ignored(Signal::PIPE).is_none();
     SIGPIPE_WAS_IGNORED.store(was_ignored, Ordering::Relaxed);
     for (was_closed, stream) in WAS_CLOSED.iter().zip([stdin(), stdout(), stderr()]) {
         if fcntl_getfd(stream).is_err() {
@@ -73,9 +73,9 @@ pub(crate) fn close_what_was_closed() {
 }
 
 /// How SIGPIPE was treated when the process started, should the command not find it so by itself.
-pub(crate) fn original_of_sigpipe() -> Option<Original> {
+pub(crate) fn saved_sigpipe() -> Option<SavedDisposition> {
     let was_ignored = SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed);
-    (!was_ignored).then_some(Original {
+    (!was_ignored).then_some(SavedDisposition {
         signal: Signal::PIPE,
         was_ignored,
     })

@@ -116,7 +116,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         &["clock", "job", "patterns", "escape", "retry_after", "sys"],
     ),
     (
-        "os",
+        "supervise",
         &[
             "bucket",
             "engine",
@@ -210,7 +210,7 @@ fn clocks_and_chance_come_in_at_the_edge() {
         &[
             "lib",
             "main",
-            "os",
+            "supervise",
             "report/log_file",
             "report/stderr",
             "shared",
@@ -281,7 +281,7 @@ fn one_file_knows_clap_and_one_sends_signals() {
             "try_wait(",
         ],
         &[
-            "os/reap",
+            "supervise/child",
             "sys/mod",
             // A child that never became the command.
             "sys/spawn/linux",

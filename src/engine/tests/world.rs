@@ -10,7 +10,7 @@ struct Listener {
     token: Token,
     deeds: Vec<BudgetOp>,
     /// What ends the run while output is handed on.
-    breaks: Option<Cut>,
+    breaks: Option<DeliveryAbort>,
 }
 
 impl World for Listener {
@@ -23,7 +23,7 @@ impl World for Listener {
         let code = if attempt.number < self.attempts { 7 } else { 0 };
         Ok(Outcome::Exited(code).into())
     }
-    fn deliver(&mut self, success: bool, _: &mut Emit<'_>) -> Result<Option<Cut>> {
+    fn deliver(&mut self, success: bool, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
         let whose = if success { "success" } else { "failure" };
         self.heard.push(format!("output of a {whose}"));
         Ok(self.breaks)
@@ -50,7 +50,7 @@ impl Listener {
     fn listen(
         flags: &str,
         hook: Option<Ending>,
-        breaks: Option<Cut>,
+        breaks: Option<DeliveryAbort>,
     ) -> (Exit, Vec<String>, String) {
         let mut listener = Self {
             heard: Vec::new(),
@@ -201,13 +201,14 @@ fn only_retries_take_tokens_and_only_successes_give_back() {
 
 #[test]
 fn a_reader_that_is_gone_ends_the_run_without_a_word() {
-    let (exit, heard, said) = Listener::listen("-q -a 1", None, Some(Cut::Signal(Signal::PIPE)));
+    let (exit, heard, said) =
+        Listener::listen("-q -a 1", None, Some(DeliveryAbort::Signal(Signal::PIPE)));
     assert_eq!(exit, Exit::Raise(Signal::PIPE));
     assert_eq!((heard.len(), said.as_str()), (2, ""));
 }
 
 #[test]
 fn a_success_that_was_not_handed_on_in_time_is_none() {
-    let (exit, heard, _) = Listener::listen("-a 1", None, Some(Cut::Deadline));
+    let (exit, heard, _) = Listener::listen("-a 1", None, Some(DeliveryAbort::Deadline));
     assert_eq!((exit, heard.len()), (Exit::Code(124), 2));
 }

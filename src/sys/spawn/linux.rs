@@ -34,30 +34,30 @@ struct Child<'a> {
     script: Vec<*const c_char>,
     environment: Vec<*const c_char>,
     parent: Pid,
-    told: Told,
+    report: ChildReport,
     /// Where it tells what memory that is not shared cannot.
     pipe: Option<OwnedFd>,
     /// Both ends of what it waits for: the end of all writers.
-    go: Option<(OwnedFd, OwnedFd)>,
+    start_gate: Option<(OwnedFd, OwnedFd)>,
 }
 
 /// What the child tells us.
 #[derive(Clone, Copy, Default)]
-struct Told {
+struct ChildReport {
     /// The signals that it was given before it executed the command, a bit each.
-    given: u64,
+    pending_at_exec: u64,
     /// Why it could not; 0 if it could.
     error: c_int,
 }
 
-impl Told {
+impl ChildReport {
     const LENGTH: usize = size_of::<u64>() + size_of::<c_int>();
 
     /// Reads what [`run`] writes; what was not written is zero.
     fn from_bytes(bytes: [u8; Self::LENGTH]) -> Self {
-        let (given, error) = bytes.split_at(size_of::<u64>());
+        let (pending_at_exec, error) = bytes.split_at(size_of::<u64>());
         Self {
-            given: given.try_into().map_or(0, u64::from_ne_bytes),
+            pending_at_exec: pending_at_exec.try_into().map_or(0, u64::from_ne_bytes),
             error: error.try_into().map_or(0, c_int::from_ne_bytes),
         }
     }
@@ -89,19 +89,19 @@ pub(crate) fn start(spec: &SpawnSpec<'_>) -> io::Result<Started> {
         script,
         environment,
         parent,
-        told: Told::default(),
+        report: ChildReport::default(),
         pipe: None,
-        go: None,
+        start_gate: None,
     };
-    let (pid, told, arrived) = if spec.leads_group {
-        beside(child)?
+    let (pid, report, arrived) = if spec.leads_group {
+        spawn_vfork(child)?
     } else {
-        apart(child)?
+        spawn_fork(child)?
     };
-    match told.error {
+    match report.error {
         0 => Ok(Started {
             pid,
-            missed: arrived & !told.given,
+            missed: arrived & !report.pending_at_exec,
         }),
         error => {
             // It has exited without a trace of the command, and is taken away before anybody
@@ -114,7 +114,7 @@ pub(crate) fn start(spec: &SpawnSpec<'_>) -> io::Result<Started> {
 
 /// A child that shares our memory while we stand still. In a group of its own it misses nothing,
 /// because it is given nothing but what we pass on.
-fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
+fn spawn_vfork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, u64)> {
     let mut stack = Box::<[u128]>::new_uninit_slice(STACK / size_of::<u128>());
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the stack is ours, aligned to 16 bytes, unused, and grows down from its end on
@@ -124,15 +124,15 @@ fn beside(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
         let top = stack.as_mut_ptr_range().end.cast::<c_void>();
         libc::clone(run, top, flags, (&raw mut child).cast::<c_void>())
     };
-    Ok((pid_or_error(pid)?, child.told, 0))
+    Ok((pid_or_error(pid)?, child.report, 0))
 }
 
 /// A child with memory of its own, which tells through a pipe. In the group of a terminal a key may
 /// stop it at any moment; it must then not keep us from stopping, too.
-fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
+fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, u64)> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     child.pipe = Some(writer);
-    child.go = Some(pipe_with(PipeFlags::CLOEXEC)?);
+    child.start_gate = Some(pipe_with(PipeFlags::CLOEXEC)?);
     // SAFETY: there are no other threads, so that the child may do what we may.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
@@ -141,11 +141,11 @@ fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
     // What came before the fork has come to us alone, and is told from what comes to both by the child,
     // which holds it back, too, until we have looked. Later we would find what the command has got.
     let arrived = pending_bits();
-    child.go = None;
+    child.start_gate = None;
     let pid = pid_or_error(pid)?;
     // The end is heard of when the only writers are gone: by exec, or by exit.
     child.pipe = None;
-    let (mut said, mut length) = ([0; Told::LENGTH], 0);
+    let (mut said, mut length) = ([0; ChildReport::LENGTH], 0);
     while length < said.len() {
         match rustix::io::read(&reader, &mut said[length..]) {
             Ok(0) => break,
@@ -159,7 +159,7 @@ fn apart(mut child: Child<'_>) -> io::Result<(Pid, Told, u64)> {
             }
         }
     }
-    Ok((pid, Told::from_bytes(said), arrived))
+    Ok((pid, ChildReport::from_bytes(said), arrived))
 }
 
 fn reap(pid: Pid) {
@@ -188,18 +188,18 @@ fn pending_bits() -> u64 {
 extern "C" fn run(child: *mut c_void) -> c_int {
     // SAFETY: this is what the caller has, who stands still or has memory of its own.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
-    if let Some((reader, writer)) = child.go.take() {
+    if let Some((reader, writer)) = child.start_gate.take() {
         drop(writer);
         while rustix::io::read(&reader, &mut [0]).is_err_and(|error| error == Errno::INTR) {}
     }
     prepare(child);
-    child.told.given = pending_bits();
-    child.tell(&child.told.given.to_ne_bytes());
+    child.report.pending_at_exec = pending_bits();
+    child.tell(&child.report.pending_at_exec.to_ne_bytes());
     sys::release_signals(child.spec.mask);
-    child.told.error = execute(child);
-    child.tell(&child.told.error.to_ne_bytes());
+    child.report.error = execute(child);
+    child.tell(&child.report.error.to_ne_bytes());
     // Where memory is not shared after all, as under an emulator, the status must tell.
-    let not_found = child.told.error == libc::ENOENT;
+    let not_found = child.report.error == libc::ENOENT;
     let codes = child.spec.codes;
     let status = if not_found {
         codes.not_found
@@ -212,7 +212,7 @@ extern "C" fn run(child: *mut c_void) -> c_int {
 
 /// Signals as our caller left them, and a TERM for the command should we die.
 fn prepare(child: &Child<'_>) {
-    for original in child.spec.originals {
+    for original in child.spec.saved_dispositions {
         original.restore();
     }
     close_what_was_closed();

@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use super::{SpawnSpec, Started};
 use crate::signal::Signal;
 use crate::sys;
-use crate::sys::startup::{close_what_was_closed, original_of_sigpipe};
+use crate::sys::startup::{close_what_was_closed, saved_sigpipe};
 use crate::sys::stdio::ChildStdio;
 
 /// Starts the command. All signals but those that stop a process must be held back meanwhile.
@@ -56,7 +56,7 @@ fn start_at(path: &CString, spec: &SpawnSpec<'_>) -> io::Result<Pid> {
     if spec.leads_group {
         command.process_group(0);
     }
-    let (originals, mask) = (spec.originals.to_vec(), *spec.mask);
+    let (saved_dispositions, mask) = (spec.saved_dispositions.to_vec(), *spec.mask);
     let copy = |end: &Option<OwnedFd>| end.as_ref().map(OwnedFd::try_clone).transpose();
     let ends = ChildStdio {
         stdin: copy(&spec.ends.stdin)?,
@@ -65,10 +65,10 @@ fn start_at(path: &CString, spec: &SpawnSpec<'_>) -> io::Result<Pid> {
     };
     let prepare = move || {
         // std has made SIGPIPE the default in any case.
-        if original_of_sigpipe().is_none() {
+        if saved_sigpipe().is_none() {
             sys::ignore(Signal::PIPE);
         }
-        for original in &originals {
+        for original in &saved_dispositions {
             original.restore();
         }
         close_what_was_closed();

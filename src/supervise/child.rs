@@ -2,31 +2,32 @@
 
 use std::io;
 
-use rustix::process::{Pid, WaitIdOptions, WaitIdStatus};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, getpid, waitid};
 
-use super::family::{Family, Scope};
-use super::inbox::Arrival;
-use super::reap::wait_for;
+use super::process_tree::{ProcessTree, Scope};
+use super::signal_queue::SignalEvent;
 use crate::escalation::Escalation;
 use crate::signal::Signal;
 use crate::status::{Ending, OWN_FAILURE, Outcome};
+use crate::sys;
 
 /// A child that was just started.
-pub(super) struct Newborn {
+pub(super) struct SpawnedChild {
     pub(super) pid: Pid,
     /// What arrived for it before it was there.
-    pub(super) early: Vec<Arrival>,
+    pub(super) early_signals: Vec<SignalEvent>,
     /// What was sent to our group before it was in it, a bit each.
     pub(super) missed: u64,
     /// What marks the environment of this attempt's processes.
-    pub(super) marks: [Vec<u8>; 2],
+    pub(super) env_markers: [Vec<u8>; 2],
 }
 
 /// What is known of the attempt that runs.
-pub(super) struct Run {
+pub(super) struct RunningChild {
     pub(super) child: Pid,
     pub(super) escalation: Escalation,
-    pub(super) family: Family,
+    pub(super) process_tree: ProcessTree,
     /// What the terminal has not given to it, although it has to us, a bit each.
     pub(super) missed: u64,
     /// The first fatal signal that reached us.
@@ -39,10 +40,10 @@ pub(super) struct Run {
     pub(super) told: Vec<Signal>,
 }
 
-impl Run {
+impl RunningChild {
     /// A child that was just started, with its limits.
-    pub(super) fn new(newborn: Newborn, escalation: Escalation, shares_group: bool) -> Self {
-        let child = newborn.pid;
+    pub(super) fn new(spawned: SpawnedChild, escalation: Escalation, shares_group: bool) -> Self {
+        let child = spawned.pid;
         let scope = if shares_group {
             Scope::Descendants(child)
         } else {
@@ -51,8 +52,8 @@ impl Run {
         Self {
             child,
             escalation,
-            family: Family::new(scope, newborn.marks),
-            missed: newborn.missed,
+            process_tree: ProcessTree::new(scope, spawned.env_markers),
+            missed: spawned.missed,
             interrupted: None,
             passed_on: None,
             reaped: None,
@@ -66,7 +67,7 @@ impl Run {
             return Ok(self.reaped);
         }
         let ended = wait_for(self.child, WaitIdOptions::NOWAIT)?;
-        if ended.is_some() && self.escalation.has_timed_out() && self.family.must_be_asked() {
+        if ended.is_some() && self.escalation.has_timed_out() && self.process_tree.must_be_asked() {
             self.reap()?;
             self.reaped = ended;
         }
@@ -77,7 +78,7 @@ impl Run {
     pub(super) fn reap(&mut self) -> io::Result<()> {
         if self.reaped.is_none() {
             wait_for(self.child, WaitIdOptions::empty())?;
-            self.family.note_reaped();
+            self.process_tree.note_reaped();
         }
         Ok(())
     }
@@ -88,12 +89,12 @@ impl Run {
     }
 
     pub(super) fn send(&mut self, signal: Signal) {
-        let sent = self.family.signal(signal);
+        let sent = self.process_tree.signal(signal);
         self.heed(sent);
     }
 
     pub(super) fn kill(&mut self) {
-        let sent = self.family.kill();
+        let sent = self.process_tree.kill();
         self.heed(sent);
     }
 
@@ -127,7 +128,7 @@ impl Run {
     /// The attempt cannot be ended.
     pub(super) fn let_go(&self, child_ended: bool) -> Ending {
         let left = if child_ended {
-            self.family.someone()
+            self.process_tree.any_survivor()
         } else {
             None
         }
@@ -143,4 +144,31 @@ impl Run {
 
 pub(super) fn number(pid: Pid) -> Option<u32> {
     u32::try_from(pid.as_raw_nonzero().get()).ok()
+}
+
+/// Reaps what is not `ours`: as PID 1 we are given the orphans of the whole container. One that
+/// stands behind our own child, while that may not be reaped yet, waits for it.
+pub(super) fn reap_orphans(ours: Option<Pid>) {
+    if getpid() != Pid::INIT {
+        return;
+    }
+    while let Some(orphan) = sys::some_ended_child().filter(|ended| Some(*ended) != ours) {
+        if !matches!(wait_for(orphan, WaitIdOptions::empty()), Ok(Some(_))) {
+            return;
+        }
+    }
+}
+
+/// Looks whether the child has ended, and reaps it unless told not to.
+///
+/// # Errors
+/// When there is no such child.
+pub(super) fn wait_for(child: Pid, options: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
+    loop {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | options;
+        match waitid(WaitId::Pid(child), options) {
+            Err(Errno::INTR) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
 }

@@ -16,7 +16,7 @@ const LONGEST: u64 = 64 * 1024;
 ///
 /// # Errors
 /// When it is not there, or none of the kind.
-pub(crate) fn read_options(path: &Path) -> Result<String> {
+pub(crate) fn read_policy_file(path: &Path) -> Result<String> {
     let name = shortened(&escaped(path.as_os_str()));
     let file = OpenOptions::new()
         .read(true)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::Machine;
+use super::Supervisor;
 use crate::bucket::BudgetOp;
 use crate::engine::{Emit, Token, World as _};
 use crate::event::Event;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
-impl Machine<'_> {
+impl Supervisor<'_> {
     /// Does it as soon as nobody else has the lock. That a token cannot be taken is said once, and
     /// retries go on: a budget is there to spare others, not to fail a run. A success that cannot
     /// give back has nothing to warn of, because there is no retry to come.
@@ -46,11 +46,11 @@ impl Machine<'_> {
                     });
                 }
                 Done::Busy if self.now() < patience_ends => {
-                    if let Some(signal) = self.fatal_arrival(emit) {
+                    if let Some(signal) = self.fatal_signal(emit) {
                         return Ok(Token::Interrupted(signal));
                     }
                     self.flow.carry();
-                    self.inbox.wait(Some(nap), self.flow.watched())?;
+                    self.signal_queue.wait(Some(nap), self.flow.watched())?;
                     nap = (nap * 2).min(LONGEST_NAP);
                     continue;
                 }

@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::WaitIdStatus;
 
-use super::Machine;
-use super::inbox::{self, Arrival};
-use super::reap::reap_orphans;
-use super::run::{Newborn, Run, number};
+use super::Supervisor;
+use super::child::reap_orphans;
+use super::child::{RunningChild, SpawnedChild, number};
+use super::signal_queue::{self, SignalEvent};
 use crate::engine::{Emit, World as _};
 use crate::escalation::{Escalation, Step};
 use crate::event::Event;
@@ -21,19 +21,19 @@ use crate::sys;
 /// How often it is looked whether there are members, where nothing tells that the last has ended.
 const ASKING: Duration = Duration::from_millis(20);
 
-impl Machine<'_> {
-    /// Supervises the child until it, and after a time limit all of its family, is gone.
+impl Supervisor<'_> {
+    /// Supervises the child until it, and after a time limit all of its process tree, is gone.
     pub(super) fn supervise(
         &mut self,
-        newborn: Newborn,
+        spawned: SpawnedChild,
         escalation: Escalation,
         emit: &mut Emit<'_>,
     ) -> Result<Ending> {
-        let mut newborn = newborn;
-        let early = std::mem::take(&mut newborn.early);
-        let mut run = Run::new(newborn, escalation, self.shares_group);
-        for arrival in early {
-            self.pass_on(&mut run, arrival, emit);
+        let mut spawned = spawned;
+        let early_signals = std::mem::take(&mut spawned.early_signals);
+        let mut run = RunningChild::new(spawned, escalation, self.shares_group);
+        for event in early_signals {
+            self.pass_on(&mut run, event, emit);
         }
         loop {
             match self.look(&mut run, emit) {
@@ -41,7 +41,7 @@ impl Machine<'_> {
                 Ok(Some(ending)) => return Ok(ending),
                 Err(error) => {
                     // Nothing may be left running that nobody watches.
-                    let _ = run.family.kill();
+                    let _ = run.process_tree.kill();
                     return Err(error).context("cannot supervise the command any more");
                 }
             }
@@ -50,15 +50,19 @@ impl Machine<'_> {
 
     /// One round: hear the signals, look at the child, do what is due, wait. The order matters: what
     /// arrives after its step is still in the pipe when the wait begins, and ends it at once.
-    fn look(&mut self, run: &mut Run, emit: &mut Emit<'_>) -> Result<Option<Ending>, io::Error> {
-        for arrival in self.inbox.take() {
-            self.pass_on(run, arrival, emit);
+    fn look(
+        &mut self,
+        run: &mut RunningChild,
+        emit: &mut Emit<'_>,
+    ) -> Result<Option<Ending>, io::Error> {
+        for event in self.signal_queue.take() {
+            self.pass_on(run, event, emit);
         }
         reap_orphans(run.unreaped());
         let ended = run.ended()?;
         self.carry(run);
         if let Some(status) = &ended {
-            if !run.escalation.has_timed_out() || run.family.is_gone() {
+            if !run.escalation.has_timed_out() || run.process_tree.is_gone() {
                 return self.end(run, status).map(Some);
             }
         }
@@ -74,7 +78,7 @@ impl Machine<'_> {
                 Step::Abandon => {
                     return match &ended {
                         // What answers still may be dead already: nobody need have reaped it.
-                        Some(status) if run.family.must_be_asked() => self.end(run, status),
+                        Some(status) if run.process_tree.must_be_asked() => self.end(run, status),
                         _ => Ok(run.let_go(ended.is_some())),
                     }
                     .map(Some);
@@ -82,44 +86,45 @@ impl Machine<'_> {
             }
             run.escalation.record_sent(self.now());
         }
-        if run.escalation.kill_sent() && run.family.may_have_missed_kill() {
+        if run.escalation.kill_sent() && run.process_tree.may_have_missed_kill() {
             // A member has gone; those that it had started are not to outlive it.
             run.kill();
         }
-        run.family.sift();
-        if ended.is_some() && (has_stepped || run.family.seems_gone()) {
-            // A child that is a zombie already sends no signal when the rest of its family goes.
+        run.process_tree.prune_exited();
+        if ended.is_some() && (has_stepped || run.process_tree.seems_gone()) {
+            // A child that is a zombie already sends no signal when the rest of its process tree goes.
             return Ok(None);
         }
-        let members = run.family.watches().into_iter();
+        let members = run.process_tree.watches().into_iter();
         let members = members.map(|member| PollFd::new(member, PollFlags::IN));
         let left = run
             .escalation
             .due()
             .map(|due| due.saturating_sub(self.now()));
-        let is_to_ask = ended.is_some() && run.family.must_be_looked_at();
+        let is_to_ask = ended.is_some() && run.process_tree.must_be_looked_at();
         let left = left.into_iter().chain(is_to_ask.then_some(ASKING)).min();
-        self.inbox.wait(left, members.chain(self.flow.watched()))?;
+        self.signal_queue
+            .wait(left, members.chain(self.flow.watched()))?;
         Ok(None)
     }
 
-    /// The child has ended with `status`, and nobody of its family is left who must go.
-    fn end(&mut self, run: &mut Run, status: &WaitIdStatus) -> io::Result<Ending> {
+    /// The child has ended with `status`, and nobody of its process tree is left who must go.
+    fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<Ending> {
         self.flow.end();
         let mut ending = run.ending(status);
         if let Some(signal) = run.passed_on.filter(|_| !run.escalation.has_timed_out()) {
-            run.family.pass_to_orphans(signal);
+            run.process_tree.pass_to_orphans(signal);
         }
-        run.family.sweep(run.escalation.has_timed_out());
+        run.process_tree.kill_group(run.escalation.has_timed_out());
         run.reap()?;
-        if run.escalation.has_timed_out() && run.family.has_unseen_rest() {
+        if run.escalation.has_timed_out() && run.process_tree.has_unseen_rest() {
             ending.left_behind = number(run.child);
         }
         Ok(ending)
     }
 
     /// Carries on what flows. A command that waits for our readers is not silent.
-    fn carry(&mut self, run: &mut Run) {
+    fn carry(&mut self, run: &mut RunningChild) {
         let is_alive = self.flow.carry();
         let now = self.now();
         if is_alive {
@@ -133,43 +138,46 @@ impl Machine<'_> {
     /// Passes a signal on to where it would have gone without us.
     fn pass_on(
         &self,
-        run: &mut Run,
-        Arrival {
+        run: &mut RunningChild,
+        SignalEvent {
             signal,
             from_kernel,
-        }: Arrival,
+        }: SignalEvent,
         emit: &mut Emit<'_>,
     ) {
-        if inbox::is_for_the_command(signal) {
+        if signal_queue::is_for_the_command(signal) {
             // A message is for the command itself; its children would not expect it.
             if let Some(child) = run.unreaped() {
                 let _ = sys::kill(child.as_raw_nonzero().get(), signal);
             }
             run.told.push(signal);
             emit(&Event::Forwarded(signal));
-        } else if inbox::is_fatal(signal) {
+        } else if signal_queue::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
             let is_given = run.missed & signal.bit() == 0;
             run.missed &= !signal.bit();
-            if self.shares_group && from_kernel && is_given && inbox::is_given_to_the_group(signal)
+            if self.shares_group
+                && from_kernel
+                && is_given
+                && signal_queue::is_given_to_the_group(signal)
             {
                 return;
             }
             // Who is linked to it must be known before parents die.
-            run.family.note_outsiders();
+            run.process_tree.note_outsiders();
             run.passed_on = Some(signal);
             // It may be gone already, or not ours to signal; either way its end is what counts. A
             // stopped process would keep the signal waiting, hence CONT.
-            let _ = run.family.pass(signal);
-            let _ = run.family.pass(Signal::CONT);
+            let _ = run.process_tree.pass(signal);
+            let _ = run.process_tree.pass(Signal::CONT);
             emit(&Event::Forwarded(signal));
         }
     }
 
     /// The time limit is reached.
-    fn ask(&self, run: &mut Run, emit: &mut Emit<'_>) {
+    fn ask(&self, run: &mut RunningChild, emit: &mut Emit<'_>) {
         // Who is who must be known before parents die and their children change hands.
-        run.family.look();
+        run.process_tree.refresh();
         run.send(self.supervision.signal);
         run.send(Signal::CONT);
         emit(&Event::LimitReached(self.supervision.signal));

@@ -5,15 +5,13 @@
 
 mod attempt;
 mod budget;
+mod child;
 mod delay;
-mod family;
-mod fault;
-mod inbox;
-mod options;
-mod reap;
-mod run;
+mod process_tree;
+mod signal_queue;
 mod spawn;
-mod supervise;
+mod spawn_error;
+mod watch;
 
 use std::time::{Duration, Instant};
 use std::{env, io, mem};
@@ -21,7 +19,7 @@ use std::{env, io, mem};
 use anyhow::{Context as _, Result};
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, Cut, Emit, Token, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Token, World};
 use crate::event::Event;
 use crate::job::{Format, Grouping, Job, Supervision, Verbosity};
 use crate::shared::Shared;
@@ -31,15 +29,14 @@ use crate::stream::{Flow, Step};
 use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, Mask, startup, terminal};
 use attempt::{NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
-use inbox::Inbox;
+use child::reap_orphans;
+use signal_queue::SignalQueue;
 use spawn::{Role, Spawner};
 
-pub(crate) use options::read_options;
-
 /// This process and its surroundings, ready to run one job.
-pub(crate) struct Machine<'a> {
+pub(crate) struct Supervisor<'a> {
     begun: Instant,
-    inbox: Inbox,
+    signal_queue: SignalQueue,
     spawner: Spawner,
     supervision: Supervision,
     shares_group: bool,
@@ -63,13 +60,13 @@ struct Warnings {
     spent: bool,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Supervisor<'a> {
     /// Takes over the signals of this process. `begun` is when the run began.
     ///
     /// # Errors
     /// When the system has no descriptor or handler left.
     pub(crate) fn new(job: &'a Job, run_id: &str, begun: Instant) -> Result<Self> {
-        let inbox = Inbox::open()
+        let signal_queue = SignalQueue::open()
             .context("cannot watch for signals; try again with more free descriptors")?;
         let shares_group = match job.supervision.group {
             Grouping::Auto => terminal::is_controlled(),
@@ -79,7 +76,7 @@ impl<'a> Machine<'a> {
         let spawner = Spawner::new(job, run_id, !shares_group).context("cannot use these words")?;
         Ok(Self {
             begun,
-            inbox,
+            signal_queue,
             spawner,
             supervision: job.supervision,
             shares_group,
@@ -98,13 +95,13 @@ impl<'a> Machine<'a> {
     /// The signals that have arrived since they were held back, of those that would reach us.
     fn held_back(&self, held: &Mask) -> Vec<Signal> {
         let pending = sys::pending();
-        let ours = self.inbox.heard().iter().copied();
+        let ours = self.signal_queue.handled().iter().copied();
         ours.filter(|signal| pending.has(*signal) && !held.has(*signal))
             .collect()
     }
 }
 
-impl World for Machine<'_> {
+impl World for Supervisor<'_> {
     fn now(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -133,34 +130,36 @@ impl World for Machine<'_> {
         ending
     }
 
-    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<Cut>> {
+    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
         let Some(mut parcel) = self.flow.parcel(success) else {
             return Ok(None);
         };
         let patience_ends = self.interrupted.map(|_| self.now() + PATIENCE);
         let gives_up = patience_ends.into_iter().chain(self.deadline).min();
         loop {
-            if let Some(signal) = self.fatal_arrival(emit) {
-                return Ok(Some(Cut::Signal(signal)));
+            if let Some(signal) = self.fatal_signal(emit) {
+                return Ok(Some(DeliveryAbort::Signal(signal)));
             }
-            reap::reap_orphans(None);
+            reap_orphans(None);
             self.flow.carry();
             let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
             match parcel.carry() {
                 Ok(Step::Done) => return Ok(None),
                 Ok(Step::Stuck) if left.is_some_and(|left| left.is_zero()) => {
-                    let cut = self.interrupted.map_or(Cut::Deadline, Cut::Signal);
-                    return Ok(success.then_some(cut));
+                    let abort = self
+                        .interrupted
+                        .map_or(DeliveryAbort::Deadline, DeliveryAbort::Signal);
+                    return Ok(success.then_some(abort));
                 }
                 Ok(Step::Stuck) => {
                     let watched = self.flow.watched().into_iter().chain(parcel.watched());
-                    self.inbox.wait(left, watched)?;
+                    self.signal_queue.wait(left, watched)?;
                 }
                 Ok(Step::More) => {}
                 // What a failed attempt has said is for people, and there is nowhere else.
                 Err(_) if !success => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    return Ok(Some(Cut::Signal(Signal::PIPE)));
+                    return Ok(Some(DeliveryAbort::Signal(Signal::PIPE)));
                 }
                 Err(error) => return Err(error).context(NOT_WRITTEN),
             }

@@ -10,21 +10,21 @@ use rustix::process::{Pid, getpid, getsid};
 
 use crate::signal::Signal;
 use crate::sys::fd::pipe_without_waits;
-use crate::sys::{self, Mask, Original, startup};
+use crate::sys::{self, Mask, SavedDisposition, startup};
 
 /// A signal as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(super) struct SignalEvent {
     pub(super) signal: Signal,
     /// The kernel made it, as it does for ^C; no process sent it.
     pub(super) from_kernel: bool,
 }
 
 /// The queue, and what was true of signals before there was one.
-pub(super) struct Inbox {
+pub(super) struct SignalQueue {
     reader: OwnedFd,
-    heard: Vec<Signal>,
-    originals: Vec<Original>,
+    handled: Vec<Signal>,
+    saved_dispositions: Vec<SavedDisposition>,
     mask_at_start: Mask,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
     }
 }
 
-impl Inbox {
+impl SignalQueue {
     /// Installs the handlers. What is ignored at the start stays ignored, for us and the command
     /// (nohup); what is blocked stays blocked. Only SIGCHLD and SIGCONT are taken in any
     /// case, because without them we would never learn of the command's end or our own stop.
@@ -61,28 +61,28 @@ impl Inbox {
         // A signal between the handler's installation and what it is to do would be lost.
         let mask_at_start = sys::hold_signals();
         sys::write_to(writer);
-        let (mut heard, mut originals) = (Vec::with_capacity(16), Vec::new());
-        let hooked = hook_all(&mut heard, &mut originals);
+        let (mut handled, mut saved_dispositions) = (Vec::with_capacity(16), Vec::new());
+        let hooked = handle_all(&mut handled, &mut saved_dispositions);
         sys::release_signals(&mask_at_start);
         sys::unblock(Signal::CHLD);
         sys::unblock(Signal::CONT);
         hooked?;
         Ok(Self {
             reader,
-            heard,
-            originals,
+            handled,
+            saved_dispositions,
             mask_at_start,
         })
     }
 
     /// The signals that reach us.
-    pub(super) fn heard(&self) -> &[Signal] {
-        &self.heard
+    pub(super) fn handled(&self) -> &[Signal] {
+        &self.handled
     }
 
     /// What the command is to find as it was at the start, and would not by itself.
-    pub(super) fn originals(&self) -> &[Original] {
-        &self.originals
+    pub(super) fn saved_dispositions(&self) -> &[SavedDisposition] {
+        &self.saved_dispositions
     }
 
     /// The signals that were blocked at the start.
@@ -91,28 +91,28 @@ impl Inbox {
     }
 
     /// Takes what has arrived, in order.
-    pub(super) fn take(&mut self) -> Vec<Arrival> {
-        let mut arrivals = Vec::new();
+    pub(super) fn take(&mut self) -> Vec<SignalEvent> {
+        let mut events = Vec::new();
         let mut buffer = [0; 512];
         loop {
             match rustix::io::read(&self.reader, &mut buffer) {
-                Ok(0) => return arrivals,
+                Ok(0) => return events,
                 Ok(length) => {
                     let records = buffer[..length].chunks_exact(sys::RECORD);
-                    arrivals.extend(records.filter_map(|record| {
+                    events.extend(records.filter_map(|record| {
                         let signal = Signal::from_number(record[0].into())?;
-                        Some(Arrival {
+                        Some(SignalEvent {
                             signal,
                             from_kernel: record[1] != 0,
                         })
                     }));
                     // What comes from here on ends the next wait at once.
                     if length < buffer.len() {
-                        return arrivals;
+                        return events;
                     }
                 }
                 Err(Errno::INTR) => {}
-                Err(_) => return arrivals,
+                Err(_) => return events,
             }
         }
     }
@@ -136,25 +136,28 @@ impl Inbox {
 }
 
 /// Hears every signal that we hear.
-fn hook_all(heard: &mut Vec<Signal>, originals: &mut Vec<Original>) -> io::Result<()> {
+fn handle_all(
+    handled: &mut Vec<Signal>,
+    saved_dispositions: &mut Vec<SavedDisposition>,
+) -> io::Result<()> {
     for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
-        heard.extend(sys::hear_unless_ignored(signal)?.then_some(signal));
+        handled.extend(sys::handle_unless_ignored(signal)?.then_some(signal));
     }
     // Elsewhere their default ends us, and with us the command; as PID 1 it does nothing.
     let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
     for signal in real_time.into_iter().flatten() {
         // Who watches us, such as valgrind, may keep one of these for itself.
-        let is_heard = sys::hear_unless_ignored(signal).unwrap_or(false);
-        heard.extend(is_heard.then_some(signal));
+        let is_heard = sys::handle_unless_ignored(signal).unwrap_or(false);
+        handled.extend(is_heard.then_some(signal));
     }
     // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
     // it, as if the time stopped had not passed.
     for signal in [Signal::CONT, Signal::CHLD] {
-        originals.extend(sys::hear(signal)?);
-        heard.push(signal);
+        saved_dispositions.extend(sys::handle(signal)?);
+        handled.push(signal);
     }
     // A line that is too much for a limit on the size of files is lost, and we go on.
-    originals.extend(Original::of_ignored(Signal::XFSZ));
-    originals.extend(startup::original_of_sigpipe());
+    saved_dispositions.extend(SavedDisposition::of_ignored(Signal::XFSZ));
+    saved_dispositions.extend(startup::saved_sigpipe());
     Ok(())
 }

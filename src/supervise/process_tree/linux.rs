@@ -28,7 +28,7 @@ struct Stat {
 /// were left without a parent since.
 pub(super) fn find(
     scope: Scope,
-    marks: &[Vec<u8>],
+    env_markers: &[Vec<u8>],
     known: &[Process],
     struck: Option<u64>,
 ) -> Option<Found> {
@@ -37,7 +37,7 @@ pub(super) fn find(
     let below = below(child, known, &all);
     let knowledge = Cell::new(Knowledge::Whole);
     let bears = |pid| {
-        bears(pid, marks).unwrap_or_else(|| {
+        bears(pid, env_markers).unwrap_or_else(|| {
             knowledge.set(Knowledge::Partial);
             false
         })
@@ -152,10 +152,13 @@ fn raw(pid: Pid) -> i32 {
 
 /// Whether a process was started with all these entries in its environment; nothing if an exec has
 /// come between, which leaves what is read empty, or cut off.
-fn bears(pid: Pid, marks: &[Vec<u8>]) -> Option<bool> {
+fn bears(pid: Pid, env_markers: &[Vec<u8>]) -> Option<bool> {
     let environment = fs::read(format!("/proc/{}/environ", raw(pid))).unwrap_or_default();
     let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
-    if marks.iter().all(|mark| entries.contains(&mark.as_slice())) {
+    if env_markers
+        .iter()
+        .all(|mark| entries.contains(&mark.as_slice()))
+    {
         return Some(true);
     }
     let is_whole = |now: Stat| !now.is_executing && now.environment == environment.len();

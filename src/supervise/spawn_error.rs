@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use super::spawn::places_of;
 use crate::escape::described;
 use crate::status::{FaultClass, StartFault};
+use crate::sys::path_search;
 
 /// Sorts the reasons why a command does not start: some pass by themselves, most do not.
 pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
@@ -33,7 +33,7 @@ pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
 
 /// What there is where this program may be.
 fn candidates(program: &OsStr) -> impl Iterator<Item = (OsString, Metadata)> {
-    let places = places_of(program).into_iter();
+    let places = path_search::candidates(program).into_iter();
     places.filter_map(|place| fs::metadata(&place).ok().map(|is| (place, is)))
 }
 

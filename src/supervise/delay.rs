@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::Machine;
-use super::inbox::{self, Arrival};
-use super::reap::reap_orphans;
+use super::Supervisor;
+use super::child::reap_orphans;
+use super::signal_queue::{self, SignalEvent};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::signal::Signal;
@@ -15,7 +15,7 @@ use crate::sys::{self, terminal};
 /// A countdown for less would only flicker.
 const SHORTEST_COUNTDOWN: Duration = Duration::from_secs(1);
 
-impl Machine<'_> {
+impl Supervisor<'_> {
     /// Waits until then, unless a fatal signal ends the wait: that signal. With a countdown it wakes
     /// once a second, else never.
     pub(super) fn wait_until(
@@ -35,7 +35,7 @@ impl Machine<'_> {
         emit(&Event::Waited);
         sys::obey_stops();
         // A ^Z that came at the last moment is not lost.
-        let late = self.fatal_arrival(emit);
+        let late = self.fatal_signal(emit);
         Ok(waited?.or(late))
     }
 
@@ -46,7 +46,7 @@ impl Machine<'_> {
         emit: &mut Emit<'_>,
     ) -> Result<Option<Signal>> {
         loop {
-            if let Some(signal) = self.fatal_arrival(emit) {
+            if let Some(signal) = self.fatal_signal(emit) {
                 return Ok(Some(signal));
             }
             reap_orphans(None);
@@ -58,26 +58,26 @@ impl Machine<'_> {
             let mut wake = left;
             if counts_down {
                 // A stop has put it back.
-                sys::hear_unless_ignored(Signal::TSTP)?;
+                sys::handle_unless_ignored(Signal::TSTP)?;
                 if terminal::is_in_front() {
                     emit(&Event::Waiting(left));
                 }
                 wake = until_next_second(left);
             }
-            self.inbox.wait(Some(wake), self.flow.watched())?;
+            self.signal_queue.wait(Some(wake), self.flow.watched())?;
         }
     }
 
     /// The first fatal signal that has arrived, if any; others are told to `emit`.
-    pub(super) fn fatal_arrival(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
+    pub(super) fn fatal_signal(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
         let mut fatal = None;
-        for Arrival { signal, .. } in self.inbox.take() {
+        for SignalEvent { signal, .. } in self.signal_queue.take() {
             if signal == Signal::TSTP {
                 // Heard only while a countdown stands there, which is not to stay.
                 emit(&Event::Waited);
                 sys::stop();
-            } else if !inbox::is_fatal(signal) {
-                if inbox::is_for_the_command(signal) {
+            } else if !signal_queue::is_fatal(signal) {
+                if signal_queue::is_for_the_command(signal) {
                     emit(&Event::Ignored(signal));
                 }
             } else if fatal.is_none() {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result};
 
-use super::fault::fault;
-use super::reap::reap_orphans;
-use super::run::Newborn;
+use super::child::SpawnedChild;
+use super::child::reap_orphans;
 use super::spawn::Role;
-use super::{Machine, inbox};
+use super::spawn_error::fault;
+use super::{Supervisor, signal_queue};
 use crate::engine::{Attempt, Emit, World as _};
 use crate::escalation::Escalation;
 use crate::escape::{described, with_reasons};
@@ -27,7 +27,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// What is said when output cannot be passed on.
 pub(super) const NOT_WRITTEN: &str = "cannot write to stdout what the command has written";
 
-impl Machine<'_> {
+impl Supervisor<'_> {
     /// What brings an attempt to its end at its limit.
     pub(super) fn escalation(&self, attempt: &Attempt<'_>) -> Escalation {
         Escalation::new(attempt.ends_by, self.supervision.kill_after)
@@ -45,12 +45,15 @@ impl Machine<'_> {
         let modes = escalation.has_limit().then(terminal::modes).flatten();
         // With signals held back, what comes from here on waits until it can be passed on.
         let held = sys::hold_signals();
-        let early = self.inbox.take();
-        let arrived = early
+        let early_signals = self.signal_queue.take();
+        let arrived = early_signals
             .iter()
-            .map(|arrival| arrival.signal)
+            .map(|event| event.signal)
             .chain(self.held_back(&held));
-        if let Some(signal) = arrived.into_iter().find(|signal| inbox::is_fatal(*signal)) {
+        if let Some(signal) = arrived
+            .into_iter()
+            .find(|signal| signal_queue::is_fatal(*signal))
+        {
             sys::release_signals(&held);
             let outcome = Outcome::Killed(signal);
             return Ok(Ending {
@@ -58,20 +61,23 @@ impl Machine<'_> {
                 ..outcome.into()
             });
         }
-        let signals = (self.inbox.originals(), self.inbox.mask_at_start());
+        let signals = (
+            self.signal_queue.saved_dispositions(),
+            self.signal_queue.mask_at_start(),
+        );
         let started = self.spawner.spawn(role, attempt, &ends, signals);
         // The command has them, and is to be the only one: their end is to be noticed.
         drop(ends);
-        let newborn = started.map(|started| Newborn {
+        let spawned = started.map(|started| SpawnedChild {
             missed: started.missed,
             pid: started.pid,
-            marks: self.spawner.marks(attempt),
-            early,
+            env_markers: self.spawner.env_markers(attempt),
+            early_signals,
         });
         sys::release_signals(&held);
-        match newborn {
-            Ok(newborn) => {
-                let ending = self.supervise(newborn, escalation, emit)?;
+        match spawned {
+            Ok(spawned) => {
+                let ending = self.supervise(spawned, escalation, emit)?;
                 if let Some(modes) = modes.filter(|_| ending.outcome == Outcome::TimedOut) {
                     modes.give_back();
                 }
@@ -91,7 +97,7 @@ impl Machine<'_> {
         let mut is_hurried = false;
         loop {
             self.flow.carry();
-            ending.interrupted = ending.interrupted.or(self.fatal_arrival(emit));
+            ending.interrupted = ending.interrupted.or(self.fatal_signal(emit));
             if ending.interrupted.is_some() && !is_hurried {
                 is_hurried = true;
                 let patience_ends = self.now() + PATIENCE;
@@ -102,7 +108,7 @@ impl Machine<'_> {
             if self.flow.is_carried() || left.is_some_and(|left| left.is_zero()) {
                 return Ok(());
             }
-            self.inbox.wait(left, self.flow.watched())?;
+            self.signal_queue.wait(left, self.flow.watched())?;
         }
     }
 

@@ -1,24 +1,20 @@
 //! Starting the command.
 
-use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::PathBuf;
 
-use super::fault::fault;
+use super::spawn_error::fault;
 use crate::engine::Attempt;
 use crate::job::Job;
 use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Outcome, StartFault};
+use crate::sys::path_search::candidates;
 use crate::sys::spawn::Codes;
 use crate::sys::stdio::ChildStdio;
-use crate::sys::{self, Mask, Original, SpawnSpec, Started, startup};
-
-/// Where programs are looked for if there is no PATH, as execvp(3) does.
-const DEFAULT_PATH: &str = "/bin:/usr/bin";
+use crate::sys::{self, Mask, SavedDisposition, SpawnSpec, Started, startup};
 
 /// What the command is told of the run in its environment.
-const TOLD: [&str; 4] = [
+const RETRY_VARS: [&str; 4] = [
     "RETRY_ATTEMPT",
     "RETRY_MAX_ATTEMPTS",
     "RETRY_LAST_STATUS",
@@ -42,7 +38,7 @@ pub(super) struct Spawner {
     /// Our environment but for what the command is told anew.
     inherited: Vec<&'static CStr>,
     /// What the command is told each time.
-    always: [CString; 2],
+    static_vars: [CString; 2],
 }
 
 /// Something to start.
@@ -57,7 +53,7 @@ impl Program {
     fn new(words: Vec<OsString>) -> io::Result<Self> {
         let name = words.first().cloned().unwrap_or_default();
         Ok(Self {
-            paths: c_strings(places_of(&name))?,
+            paths: c_strings(candidates(&name))?,
             words: c_strings(words)?,
         })
     }
@@ -83,9 +79,9 @@ impl Spawner {
                 let value = entry.to_bytes().strip_prefix(name.as_bytes());
                 value.is_some_and(|value| value.is_empty() || value.starts_with(b"="))
             };
-            TOLD.iter().any(is_named)
+            RETRY_VARS.iter().any(is_named)
         };
-        let [_, most, _, run] = TOLD;
+        let [_, most, _, run] = RETRY_VARS;
         let most = entry(most, &job.policy.attempts.to_string())?;
         Ok(Self {
             leads_group,
@@ -95,7 +91,7 @@ impl Spawner {
                 .into_iter()
                 .filter(|entry| !is_told(entry))
                 .collect(),
-            always: [most, entry(run, run_id)?],
+            static_vars: [most, entry(run, run_id)?],
         })
     }
 
@@ -114,15 +110,16 @@ impl Spawner {
         role: Role,
         attempt: &Attempt<'_>,
         ends: &ChildStdio,
-        (originals, mask): (&[Original], &Mask),
+        (saved_dispositions, mask): (&[SavedDisposition], &Mask),
     ) -> Result<Started, StartFault> {
         let program = match (role, &self.hook) {
             (Role::Hook, Some(hook)) => hook,
             _ => &self.command,
         };
-        let started = told(attempt).and_then(|now| {
-            let told = self.always.iter().chain(&now).map(CString::as_c_str);
-            let environment: Vec<&CStr> = self.inherited.iter().copied().chain(told).collect();
+        let started = attempt_vars(attempt).and_then(|now| {
+            let attempt_vars = self.static_vars.iter().chain(&now).map(CString::as_c_str);
+            let environment: Vec<&CStr> =
+                self.inherited.iter().copied().chain(attempt_vars).collect();
             sys::start(&SpawnSpec {
                 paths: &program.paths,
                 words: &program.words,
@@ -130,7 +127,7 @@ impl Spawner {
                 codes: CODES,
                 ends,
                 leads_group: self.leads_group,
-                originals,
+                saved_dispositions,
                 mask,
             })
         });
@@ -142,16 +139,16 @@ impl Spawner {
     }
 
     /// The entries by which a process of this attempt, and no other's, is known.
-    pub(super) fn marks(&self, attempt: &Attempt<'_>) -> [Vec<u8>; 2] {
-        let number = assignment(TOLD[0], &attempt.number.to_string());
-        let [_, run] = &self.always;
+    pub(super) fn env_markers(&self, attempt: &Attempt<'_>) -> [Vec<u8>; 2] {
+        let number = assignment(RETRY_VARS[0], &attempt.number.to_string());
+        let [_, run] = &self.static_vars;
         [number.into_bytes(), run.to_bytes().to_vec()]
     }
 }
 
 /// The entries of the environment that tell the command of this attempt.
-fn told(attempt: &Attempt<'_>) -> io::Result<[CString; 2]> {
-    let [number, _, last, _] = TOLD;
+fn attempt_vars(attempt: &Attempt<'_>) -> io::Result<[CString; 2]> {
+    let [number, _, last, _] = RETRY_VARS;
     let last_status = attempt.last.map_or_else(String::new, Outcome::last_status);
     let attempt = attempt.number.to_string();
     Ok([entry(number, &attempt)?, entry(last, &last_status)?])
@@ -170,19 +167,6 @@ fn by_shell(script: OsString) -> io::Result<Program> {
     Program::new(vec!["sh".into(), "-c".into(), script])
 }
 
-/// Where a program may be: the place itself if the word holds a slash, else below each directory of
-/// PATH.
-pub(super) fn places_of(program: &OsStr) -> Vec<OsString> {
-    if program.is_empty() || has_slash(program) {
-        return vec![program.to_owned()];
-    }
-    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-    // An empty directory is the current one, and joining to it gives the bare name.
-    env::split_paths(&path)
-        .map(|directory: PathBuf| directory.join(program).into_os_string())
-        .collect()
-}
-
 /// Strings for the system; what holds a NUL cannot be one, and cannot have come from there.
 fn c_strings(strings: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CString>> {
     let strings = strings
@@ -191,8 +175,4 @@ fn c_strings(strings: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CStr
     strings
         .collect::<Result<_, _>>()
         .map_err(|_| io::ErrorKind::InvalidInput.into())
-}
-
-fn has_slash(program: &OsStr) -> bool {
-    program.as_encoded_bytes().contains(&b'/')
 }

@@ -69,11 +69,11 @@ enum Knowledge {
 }
 
 /// The members besides the child itself, which is waited for by its parent, us.
-pub(super) struct Family {
+pub(super) struct ProcessTree {
     scope: Scope,
     /// What the environment of every process of this attempt begins with, unless it has been
     /// changed: it tells a descendant whose parents are gone.
-    marks: [Vec<u8>; 2],
+    env_markers: [Vec<u8>; 2],
     members: Vec<Member>,
     knowledge: Knowledge,
     /// Whether somebody was found since KILL was sent, if it was.
@@ -87,12 +87,12 @@ pub(super) struct Family {
     outsiders: Outsiders,
 }
 
-impl Family {
-    /// Nobody is looked for before [`Family::look`].
-    pub(super) fn new(scope: Scope, marks: [Vec<u8>; 2]) -> Self {
+impl ProcessTree {
+    /// Nobody is looked for before [`ProcessTree::refresh`].
+    pub(super) fn new(scope: Scope, env_markers: [Vec<u8>; 2]) -> Self {
         Self {
             scope,
-            marks,
+            env_markers,
             members: Vec::new(),
             knowledge: Knowledge::Whole,
             is_news: false,
@@ -103,12 +103,12 @@ impl Family {
     }
 
     /// Finds the members that are alive, and tells whether there are any that were not known.
-    pub(super) fn look(&mut self) -> bool {
+    pub(super) fn refresh(&mut self) -> bool {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
-        let found = find(self.scope, &self.marks, &known, self.struck);
+        let found = find(self.scope, &self.env_markers, &known, self.struck);
         let Some(found) = found else {
             self.knowledge = Knowledge::None;
-            self.sift();
+            self.prune_exited();
             return false;
         };
         let Found {
@@ -123,12 +123,12 @@ impl Family {
                 process,
                 watch: None,
             }));
-        self.sift();
+        self.prune_exited();
         any
     }
 
     /// Forgets the members that have ended, and sees to it that some of the others are watched.
-    pub(super) fn sift(&mut self) {
+    pub(super) fn prune_exited(&mut self) {
         self.members
             .retain(|member| !member.watch.as_ref().is_some_and(is_ready));
         while self.members.iter().all(|member| member.watch.is_none()) && !self.members.is_empty() {
@@ -157,10 +157,10 @@ impl Family {
 
     /// Whether nobody is left besides the child.
     pub(super) fn is_gone(&mut self) -> bool {
-        self.sift();
+        self.prune_exited();
         if self.members.is_empty() {
             // Whoever was started by a member in its last moments is found by a second look.
-            self.look();
+            self.refresh();
         }
         self.members.is_empty()
             && match self.knowledge {
@@ -196,7 +196,7 @@ impl Family {
     }
 
     /// Some member that is left.
-    pub(super) fn someone(&self) -> Option<Pid> {
+    pub(super) fn any_survivor(&self) -> Option<Pid> {
         self.members.first().map(|member| member.process.pid)
     }
 

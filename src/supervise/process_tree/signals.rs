@@ -5,14 +5,14 @@ use std::io;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpgid, test_kill_process_group};
 
-use super::{Family, Member, Process, Scope, has_ended};
+use super::{Member, Process, ProcessTree, Scope, has_ended};
 use crate::signal::Signal;
 use crate::sys;
 
 /// How often what was started at the last moment is looked for at a time.
 const MOST_ROUNDS: usize = 8;
 
-impl Family {
+impl ProcessTree {
     /// Whether somebody is left in the group, for all that can be learned of it.
     pub(super) fn answers(&self) -> bool {
         match self.scope {
@@ -25,7 +25,7 @@ impl Family {
     ///
     /// # Errors
     /// EPERM when one may not be signalled by us, ESRCH when nobody is there.
-    pub(in crate::os) fn pass(&self, signal: Signal) -> io::Result<()> {
+    pub(in crate::supervise) fn pass(&self, signal: Signal) -> io::Result<()> {
         match self.scope {
             Scope::Descendants(child) => send(child, signal),
             Scope::Group(leader) => {
@@ -45,7 +45,7 @@ impl Family {
     ///
     /// # Errors
     /// EPERM when one may not be signalled by us; that one is gone is no error.
-    pub(in crate::os) fn signal(&self, signal: Signal) -> io::Result<()> {
+    pub(in crate::supervise) fn signal(&self, signal: Signal) -> io::Result<()> {
         let passed = self.pass(signal);
         let mut sent = vec![passed];
         for Member { process, .. } in &self.members {
@@ -66,14 +66,14 @@ impl Family {
     /// Sends KILL to all, and to whom they have started before it reached them.
     ///
     /// # Errors
-    /// As [`Family::signal`].
-    pub(in crate::os) fn kill(&mut self) -> io::Result<()> {
-        self.look();
+    /// As [`ProcessTree::signal`].
+    pub(in crate::supervise) fn kill(&mut self) -> io::Result<()> {
+        self.refresh();
         // Whoever is stopped starts nobody and leaves nobody without a parent, so that each round
         // can only find what was started before it.
         for _ in 0..MOST_ROUNDS {
             let _ = self.signal(Signal::STOP);
-            if !self.look() {
+            if !self.refresh() {
                 break;
             }
         }
@@ -83,7 +83,7 @@ impl Family {
 
     /// Whether, of a group whose leader is reaped, somebody is left whom we may not signal and
     /// perhaps not see.
-    pub(in crate::os) fn has_unseen_rest(&self) -> bool {
+    pub(in crate::supervise) fn has_unseen_rest(&self) -> bool {
         let Scope::Group(leader) = self.scope else {
             return false;
         };
@@ -92,7 +92,7 @@ impl Family {
     }
 
     /// A last KILL to a group after a time limit, while its leader's pid still pins the group's.
-    pub(in crate::os) fn sweep(&self, after_limit: bool) {
+    pub(in crate::supervise) fn kill_group(&self, after_limit: bool) {
         if let (true, Scope::Group(leader)) = (after_limit && !self.is_reaped, self.scope) {
             let _ = sys::kill(-leader.as_raw_nonzero().get(), Signal::KILL);
         }
