@@ -21,7 +21,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Command;
 
 use crate::backoff::{Backoff, Curve, Jitter};
-use crate::job::{Format, Grouping, Input, Job, Streams, Supervision, Verbosity};
+use crate::job::{Format, Grouping, Input, Job, StreamPolicy, Supervision, Verbosity};
 use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
@@ -177,14 +177,14 @@ impl Cli {
         }
     }
 
-    fn streams(&self) -> Streams {
+    fn streams(&self) -> StreamPolicy {
         let stdin = match self.streams.stdin {
             None | Some(InputName::Auto) => Input::Auto,
             Some(InputName::Inherit) => Input::Inherit,
             Some(InputName::Replay) => Input::Replay,
             Some(InputName::Null) => Input::Null,
         };
-        Streams {
+        StreamPolicy {
             stdin,
             stdout_once: self.streams.stdout == Some(OutputName::Once),
             heads: self.server.retry_after.clone(),

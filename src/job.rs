@@ -19,7 +19,7 @@ pub(crate) struct Job {
     /// How an attempt is supervised.
     pub(crate) supervision: Supervision,
     /// What flows in and out of it.
-    pub(crate) streams: Streams,
+    pub(crate) streams: StreamPolicy,
     /// What a shell is to run before each retry.
     pub(crate) before_retry: Option<OsString>,
 
@@ -70,13 +70,13 @@ pub(crate) struct Supervision {
 
 /// What flows in and out of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Streams {
+pub(crate) struct StreamPolicy {
     /// What it reads.
     pub(crate) stdin: Input,
     /// Whether its stdout is held back until it is known to be the last.
     pub(crate) stdout_once: bool,
     /// Where a server's wait is looked for.
-    pub(crate) heads: Option<Heads>,
+    pub(crate) heads: Option<RetryAfterSource>,
 }
 
 /// What an attempt reads from stdin.
@@ -94,7 +94,7 @@ pub(crate) enum Input {
 
 /// Where HTTP response heads are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Heads {
+pub(crate) enum RetryAfterSource {
     /// In both streams.
     Output,
     /// In one stream.
@@ -103,7 +103,7 @@ pub(crate) enum Heads {
     File(PathBuf),
 }
 
-impl Heads {
+impl RetryAfterSource {
     /// Whether they are looked for in this stream.
     pub(crate) fn may_be_in(&self, stream: Stream) -> bool {
         match self {

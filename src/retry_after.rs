@@ -13,14 +13,14 @@ use memchr::{memchr, memchr_iter, memmem, memrchr};
 use crate::escape::ControlSequences;
 use head::{Head, VERSION, is_of_a_field};
 use line::{LONGEST_LINE, Line};
-use said::Said;
+use said::HeadFields;
 
 /// How far is looked ahead at a time for what may be of interest.
 const BLOCK: usize = 4 * 1024;
 
 /// What a stream has said of response heads so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heads {
+pub(crate) struct HeadParser {
     /// The line that is being read, without what is no text of it.
     line: Line,
     sequences: ControlSequences,
@@ -36,9 +36,9 @@ pub(crate) struct Heads {
     /// What came since a bare head, just as it came.
     held: Vec<u8>,
     /// What the last final response says.
-    said: Said,
+    said: HeadFields,
     /// What it said before the last field, in case the next line spoils that.
-    before: Said,
+    before: HeadFields,
 }
 
 /// Where in the stream the next line stands.
@@ -52,7 +52,7 @@ enum Place {
     AfterHead,
 }
 
-impl Heads {
+impl HeadParser {
     /// Takes the next bytes of the stream; how it is cut into pieces makes no difference.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
@@ -199,7 +199,7 @@ impl Heads {
     fn enter(&mut self, head: Head) {
         self.held.clear();
         if !head.interim {
-            self.said = Said::default();
+            self.said = HeadFields::default();
         }
         self.said.length = None;
         self.before = self.said;

@@ -7,7 +7,7 @@ use proptest::prelude::Strategy as _;
 
 use super::*;
 use crate::backoff::Jitter;
-use crate::job::Heads;
+use crate::job::RetryAfterSource;
 use crate::numbers::Attempts;
 use crate::patterns::Stream;
 
@@ -222,10 +222,10 @@ fn streams_are_as_they_are_unless_an_option_says_otherwise() {
     );
     let streams = job("--stdin replay --stdout once --retry-after @head true").streams;
     assert_eq!((streams.stdin, streams.stdout_once), (Input::Replay, true));
-    assert_eq!(streams.heads, Some(Heads::File("head".into())));
+    assert_eq!(streams.heads, Some(RetryAfterSource::File("head".into())));
     assert_eq!(
         job("--retry-after stderr true").streams.heads,
-        Some(Heads::Only(Stream::Stderr))
+        Some(RetryAfterSource::Only(Stream::Stderr))
     );
 }
 

@@ -8,7 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use super::slips::meant;
 use crate::backoff::Jitter;
 use crate::escape::{escaped, shortened};
-use crate::job::Heads;
+use crate::job::RetryAfterSource;
 use crate::numbers::{Share, whole_number};
 use crate::patterns::{Pattern, Stream};
 use crate::signal::Signal;
@@ -92,13 +92,13 @@ fn no_option(text: &str) -> Result<&str, String> {
     Ok(text)
 }
 
-pub(super) fn parse_heads(text: &str) -> Result<Heads, String> {
+pub(super) fn parse_heads(text: &str) -> Result<RetryAfterSource, String> {
     match text {
-        "output" => Ok(Heads::Output),
-        "stdout" => Ok(Heads::Only(Stream::Stdout)),
-        "stderr" => Ok(Heads::Only(Stream::Stderr)),
+        "output" => Ok(RetryAfterSource::Output),
+        "stdout" => Ok(RetryAfterSource::Only(Stream::Stdout)),
+        "stderr" => Ok(RetryAfterSource::Only(Stream::Stderr)),
         _ => match text.strip_prefix('@') {
-            Some(file) if !file.is_empty() => Ok(Heads::File(file.into())),
+            Some(file) if !file.is_empty() => Ok(RetryAfterSource::File(file.into())),
             _ => Err(
                 "use output, stdout, stderr, or @FILE for a file that the command writes".into(),
             ),

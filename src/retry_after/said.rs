@@ -9,7 +9,7 @@ use crate::numbers::Decimal;
 
 /// What the fields of a head say. Dates are times since the epoch.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct HeadFields {
     /// `Retry-After` as a time, the longest.
     wait: Option<Duration>,
     /// `Retry-After` as a date, the latest.
@@ -20,7 +20,7 @@ pub(super) struct Said {
     pub(super) length: Option<usize>,
 }
 
-impl Said {
+impl HeadFields {
     /// Takes a field, `name: value`; all but three say nothing.
     pub(super) fn take(&mut self, field: &[u8]) {
         let field = String::from_utf8_lossy(field);

@@ -22,7 +22,7 @@ fn noon() -> HttpDate {
 
 /// The wait that a stream asks for when it comes in these pieces, at noon.
 fn wait_of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Duration> {
-    let mut heads = Heads::default();
+    let mut heads = HeadParser::default();
     for piece in pieces {
         heads.feed(piece);
     }
@@ -349,7 +349,7 @@ fn the_local_clock_is_not_asked_in_vain() {
             Some(s(20)),
         ),
     ] {
-        let mut heads = Heads::default();
+        let mut heads = HeadParser::default();
         heads.feed(format!("HTTP/1.1 429 X\n{fields}\n").as_bytes());
         let wait = heads.wait(|| panic!("the clock was asked for {fields:?}"));
         assert_eq!(wait, expected);

@@ -110,9 +110,9 @@ impl Input {
     ///
     /// # Errors
     /// When what comes in cannot be read or kept.
-    pub(super) fn carry(&mut self) -> Result<()> {
+    pub(super) fn pump(&mut self) -> Result<()> {
         match self {
-            Self::Replayed(replay) => replay.carry(),
+            Self::Replayed(replay) => replay.pump(),
             _ => Ok(()),
         }
     }

@@ -4,19 +4,18 @@
 //! have. Of the others nothing is kept in memory but what is just on its way, and nothing here ever
 //! waits: whoever calls waits for one of the descriptors that are told to be watched.
 
-mod eyes;
-mod findings;
+mod scanner;
+
 mod guard;
-mod heads;
+mod header_file;
 mod input;
-mod interest;
-mod keep;
-mod late;
-pub(crate) mod outlet;
-mod outlets;
-mod parcel;
+
+mod background;
+pub(crate) mod writer;
+
+mod held_output;
 mod replay;
-mod sink;
+
 mod spool;
 mod tap;
 
@@ -25,36 +24,36 @@ use std::os::fd::OwnedFd;
 use anyhow::{Context as _, Result};
 use rustix::event::PollFd;
 
-use crate::job::{Heads, Job};
+use crate::job::{Job, RetryAfterSource};
 use crate::patterns::{Matched, Stream};
 use crate::sys::stdio::ChildStdio;
-use heads::HeadFile;
+use background::BackgroundTaps;
+use header_file::HeaderFile;
+use held_output::Keep;
 use input::Input;
-use interest::Interest;
-use keep::Keep;
-use late::Late;
-use outlets::Outlets;
-use sink::Sink;
+use scanner::Interest;
+use writer::{Sink, Writers};
+
 use tap::Tap;
 
-pub(crate) use findings::Findings;
-pub(crate) use keep::NOT_HELD;
-pub(crate) use parcel::{Parcel, Step};
+pub(crate) use held_output::NOT_HELD;
+pub(crate) use held_output::{HeldOutput, Progress};
+pub(crate) use scanner::Findings;
 pub(crate) use tap::Loss;
 
 /// The two streams that a command writes.
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
 /// All streams of a run.
-pub(crate) struct Flow<'a> {
+pub(crate) struct Streams<'a> {
     interest: Interest<'a>,
-    head_file: Option<HeadFile<'a>>,
+    header_file: Option<HeaderFile<'a>>,
     input: Input,
-    outlets: Outlets,
+    writers: Writers,
     /// What the attempt writes and we look at or keep.
     taps: Vec<Tap>,
     /// What those who have outlived their attempt write.
-    late: Late,
+    background: BackgroundTaps,
     /// What the attempt has written to stdout and is held back.
     held: Option<Keep>,
     matched: Matched,
@@ -62,7 +61,7 @@ pub(crate) struct Flow<'a> {
     fault: Option<anyhow::Error>,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> Streams<'a> {
     /// The streams that this job asks for. `closed` tells of stdout and stderr whether they were
     /// closed at the start.
     ///
@@ -71,24 +70,24 @@ impl<'a> Flow<'a> {
     pub(crate) fn open(job: &'a Job, closed: [bool; 2]) -> Result<Self> {
         let interest = Interest::of(job);
         let input = Input::open(job.streams.stdin)?;
-        let head_file = match &job.streams.heads {
-            Some(Heads::File(path)) => Some(HeadFile::open(path)?),
+        let header_file = match &job.streams.heads {
+            Some(RetryAfterSource::File(path)) => Some(HeaderFile::open(path)?),
             _ => None,
         };
         let needs = |stream| {
             !closed[stream as usize] && (interest.looks_at(stream) || interest.holds_stdout)
         };
-        let outlets = Outlets::open(STREAMS.map(needs)).context("cannot use stdout and stderr")?;
+        let writers = Writers::open(STREAMS.map(needs)).context("cannot use stdout and stderr")?;
         if interest.looks_at(Stream::Stderr) {
-            outlets.know_lines();
+            writers.know_lines();
         }
         Ok(Self {
             interest,
-            head_file,
+            header_file,
             input,
-            outlets,
+            writers,
             taps: Vec::new(),
-            late: Late::default(),
+            background: BackgroundTaps::default(),
             held: None,
             matched: Matched::default(),
             fault: None,
@@ -103,7 +102,7 @@ impl<'a> Flow<'a> {
         self.matched = Matched::default();
         // A start that came half way has left some.
         self.taps.clear();
-        if let Some(file) = &mut self.head_file {
+        if let Some(file) = &mut self.header_file {
             file.note();
         }
         let mut ends = ChildStdio {
@@ -111,13 +110,13 @@ impl<'a> Flow<'a> {
             ..ChildStdio::default()
         };
         // Nobody asks which of the two it was, and the order is kept.
-        let share = self.outlets.are_one() && !self.interest.tells_streams_apart();
+        let share = self.writers.are_one() && !self.interest.tells_streams_apart();
         for stream in STREAMS {
             if share && stream == Stream::Stderr {
                 let shared = ends.stdout.as_ref().map(OwnedFd::try_clone).transpose();
                 ends.stderr = shared?;
             } else if let Some(sink) = self.sink(stream)? {
-                let (tap, end) = Tap::new(stream, sink, self.interest.eyes(stream))?;
+                let (tap, end) = Tap::new(stream, sink, self.interest.scanner(stream))?;
                 self.taps.push(tap);
                 *match stream {
                     Stream::Stdout => &mut ends.stdout,
@@ -133,47 +132,51 @@ impl<'a> Flow<'a> {
         if stream == Stream::Stdout && self.interest.holds_stdout {
             return Ok(Some(Sink::Keep(Keep::new()?)));
         }
-        let outlet = self
+        let writer = self
             .interest
             .looks_at(stream)
-            .then(|| self.outlets.to(stream));
-        Ok(outlet.flatten().map(Sink::Outlet))
+            .then(|| self.writers.to(stream));
+        Ok(writer.flatten().map(Sink::Writer))
     }
 
     /// Carries on all that can be carried without waiting. Whether the command has shown that it is
     /// alive, or waits for our readers.
-    pub(crate) fn carry(&mut self) -> bool {
+    pub(crate) fn pump(&mut self) -> bool {
         // Once it cannot flow, nothing may be given twice.
         if self.fault.is_none() {
-            self.fault = self.input.carry().err();
+            self.fault = self.input.pump().err();
         }
-        self.late.carry();
+        self.background.pump();
         let mut is_alive = false;
         for tap in &mut self.taps {
             // In order within a stream, whichever attempt it is of.
-            is_alive |= self.late.owes(tap.stream()) || tap.carry(&mut self.matched);
+            is_alive |=
+                self.background.has_undelivered(tap.stream()) || tap.pump(&mut self.matched);
         }
         is_alive
     }
 
     /// Descriptors that are ready when there is something to carry.
     pub(crate) fn watched(&self) -> Vec<PollFd<'_>> {
-        let taps = self.taps.iter().filter(|tap| !self.late.owes(tap.stream()));
+        let taps = self
+            .taps
+            .iter()
+            .filter(|tap| !self.background.has_undelivered(tap.stream()));
         let input = self.input.watched().filter(|_| self.fault.is_none());
         taps.filter_map(Tap::watched)
-            .chain(self.late.watched())
+            .chain(self.background.watched())
             .chain(input)
             .collect()
     }
 
     /// Whether somebody who has outlived an attempt may still write.
-    pub(crate) fn hears_the_late(&self) -> bool {
-        self.late.is_heard()
+    pub(crate) fn has_background_writers(&self) -> bool {
+        self.background.has_reader()
     }
 
     /// Closes what those who have outlived their attempt write to.
-    pub(crate) fn forget_the_late(&mut self) {
-        self.late.forget();
+    pub(crate) fn close_background_taps(&mut self) {
+        self.background.clear();
     }
 
     /// Whether the input cannot flow any more, so that the attempt is to be ended.
@@ -190,8 +193,8 @@ impl<'a> Flow<'a> {
     }
 
     /// Whether all that the attempt has written is passed on.
-    pub(crate) fn is_carried(&self) -> bool {
-        self.taps.iter().all(Tap::is_carried)
+    pub(crate) fn is_drained(&self) -> bool {
+        self.taps.iter().all(Tap::is_drained)
     }
 
     /// What was learned from the attempt that is over. Who still writes is heard further.
@@ -211,9 +214,9 @@ impl<'a> Flow<'a> {
                 findings.unkept = kept.fault.take();
                 self.held = Some(kept);
             }
-            self.late.add(tap);
+            self.background.add(tap);
         }
-        match self.head_file.as_ref().map_or(Ok(None), HeadFile::wait) {
+        match self.header_file.as_ref().map_or(Ok(None), HeaderFile::wait) {
             Ok(wait) => findings.server_wait = findings.server_wait.max(wait),
             Err(error) => findings.unreadable = Some(error),
         }
@@ -232,13 +235,13 @@ impl<'a> Flow<'a> {
     }
 
     /// What was held back of the last attempt's output, on its way to where it belongs.
-    pub(crate) fn parcel(&mut self, success: bool) -> Option<Parcel> {
+    pub(crate) fn held_output(&mut self, success: bool) -> Option<HeldOutput> {
         let stream = if success {
             Stream::Stdout
         } else {
             Stream::Stderr
         };
-        let outlet = self.outlets.to(stream);
-        self.held.take().map(|kept| Parcel::new(kept, outlet))
+        let writer = self.writers.to(stream);
+        self.held.take().map(|kept| HeldOutput::new(kept, writer))
     }
 }

@@ -109,7 +109,7 @@ impl Replay {
     ///
     /// # Errors
     /// When what comes in cannot be read or kept.
-    pub(super) fn carry(&mut self) -> Result<()> {
+    pub(super) fn pump(&mut self) -> Result<()> {
         for _ in 0..MOST_ROUNDS {
             let Some(feed) = &mut self.feed else {
                 return Ok(());

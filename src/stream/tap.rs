@@ -8,9 +8,9 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use super::eyes::Eyes;
-use super::keep::Keep;
-use super::sink::Sink;
+use super::held_output::Keep;
+use super::scanner::Scanner;
+use super::writer::Sink;
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::{never_wait, private_pipe, widen};
 
@@ -42,7 +42,7 @@ pub(super) struct Tap {
     pending: Range<usize>,
     /// How much of what comes still belongs to the attempt, once the command has ended.
     left: Option<u64>,
-    eyes: Option<Eyes>,
+    scanner: Option<Scanner>,
     loss: Option<Errno>,
 }
 
@@ -51,7 +51,7 @@ impl Tap {
     ///
     /// # Errors
     /// When the system has no pipe left.
-    pub(super) fn new(stream: Stream, sink: Sink, eyes: Eyes) -> io::Result<(Self, OwnedFd)> {
+    pub(super) fn new(stream: Stream, sink: Sink, scanner: Scanner) -> io::Result<(Self, OwnedFd)> {
         let (source, end) = private_pipe()?;
         never_wait(&source)?;
         if matches!(sink, Sink::Keep(_)) {
@@ -65,7 +65,7 @@ impl Tap {
             buffer: vec![0; BUFFER],
             pending: 0..0,
             left: None,
-            eyes: Some(eyes),
+            scanner: Some(scanner),
             loss: None,
         };
         Ok((tap, end))
@@ -76,8 +76,8 @@ impl Tap {
     }
 
     /// Passes on what there is. Whether anything came, or what came is not taken.
-    pub(super) fn carry(&mut self, matched: &mut Matched) -> bool {
-        if self.eyes.is_none() && self.is_carried() {
+    pub(super) fn pump(&mut self, matched: &mut Matched) -> bool {
+        if self.scanner.is_none() && self.is_drained() {
             // What the attempt has left is passed on, and the rest is nobody's.
             self.left = None;
         }
@@ -128,8 +128,8 @@ impl Tap {
         if most == 0 {
             return false;
         }
-        let kept = match (&mut self.sink, &self.eyes) {
-            (Sink::Keep(keep), Some(eyes)) if eyes.are_shut() => keep.take(source, most),
+        let kept = match (&mut self.sink, &self.scanner) {
+            (Sink::Keep(keep), Some(scanner)) if scanner.is_idle() => keep.take(source, most),
             _ => None,
         };
         let came = kept.map_or_else(
@@ -144,8 +144,8 @@ impl Tap {
             Ok((came @ 1.., here)) => {
                 self.left = self.left.map(|left| left.saturating_sub(came as u64));
                 self.pending = 0..here;
-                if let Some(eyes) = &mut self.eyes {
-                    eyes.see(&self.buffer[..here], matched);
+                if let Some(scanner) = &mut self.scanner {
+                    scanner.scan(&self.buffer[..here], matched);
                 }
                 true
             }
@@ -170,7 +170,7 @@ impl Tap {
     }
 
     /// Whether all that belongs to the attempt is passed on.
-    pub(super) fn is_carried(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         self.pending.is_empty() && (self.source.is_none() || self.left == Some(0))
     }
 
@@ -181,15 +181,15 @@ impl Tap {
 
     /// Stops looking, and tells the wait that a server asked for.
     pub(super) fn finish(&mut self, matched: &mut Matched) -> Option<Duration> {
-        if self.is_carried() {
+        if self.is_drained() {
             self.left = None;
         }
-        self.eyes.take()?.finish(matched)
+        self.scanner.take()?.finish(matched)
     }
 
     /// Whether something that belongs to an attempt that is over is still to be passed on.
-    pub(super) fn owes(&self) -> bool {
-        self.left.is_some() && !self.is_carried()
+    pub(super) fn has_undelivered(&self) -> bool {
+        self.left.is_some() && !self.is_drained()
     }
 
     /// What was kept of it. What comes later is nobody's, and yet taken as long as we are there, so
@@ -205,7 +205,7 @@ impl Tap {
     }
 
     /// Whether what comes late is passed on to anybody.
-    pub(super) fn is_heard(&self) -> bool {
+    pub(super) fn has_reader(&self) -> bool {
         !matches!(self.sink, Sink::Nowhere)
     }
 
@@ -214,14 +214,14 @@ impl Tap {
         match self.loss.take() {
             Some(Errno::PIPE) => Some(Loss::NoReader),
             Some(error) => Some(Loss::Failed(error.into())),
-            None => self.owes().then_some(Loss::NotTaken),
+            None => self.has_undelivered().then_some(Loss::NotTaken),
         }
     }
 
     /// Ready when there is something to do.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
-        if let (false, Sink::Outlet(outlet)) = (self.pending.is_empty(), &self.sink) {
-            return Some(outlet.watched());
+        if let (false, Sink::Writer(writer)) = (self.pending.is_empty(), &self.sink) {
+            return Some(writer.watched());
         }
         let is_over = self.left == Some(0);
         let source = self.source.as_ref().filter(|_| !is_over)?;

@@ -96,7 +96,7 @@ impl Supervisor<'_> {
         };
         let mut is_hurried = false;
         loop {
-            self.flow.carry();
+            self.streams.pump();
             ending.interrupted = ending.interrupted.or(self.fatal_signal(emit));
             if ending.interrupted.is_some() && !is_hurried {
                 is_hurried = true;
@@ -105,10 +105,10 @@ impl Supervisor<'_> {
             }
             reap_orphans(None);
             let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
-            if self.flow.is_carried() || left.is_some_and(|left| left.is_zero()) {
+            if self.streams.is_drained() || left.is_some_and(|left| left.is_zero()) {
                 return Ok(());
             }
-            self.signal_queue.wait(left, self.flow.watched())?;
+            self.signal_queue.wait(left, self.streams.watched())?;
         }
     }
 
@@ -124,7 +124,7 @@ impl Supervisor<'_> {
         self.interrupted = ending.interrupted;
         let failed = ending.outcome != Outcome::Exited(0);
         ending.input_eaten =
-            (failed || ending.matched.fail_if.is_some()) && self.flow.is_input_eaten();
+            (failed || ending.matched.fail_if.is_some()) && self.streams.is_input_eaten();
         if let Some(error) = findings.unreadable.filter(|_| failed) {
             emit(&Event::HeadsUnreadable(described(&error)));
         }

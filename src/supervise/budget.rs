@@ -49,8 +49,8 @@ impl Supervisor<'_> {
                     if let Some(signal) = self.fatal_signal(emit) {
                         return Ok(Token::Interrupted(signal));
                     }
-                    self.flow.carry();
-                    self.signal_queue.wait(Some(nap), self.flow.watched())?;
+                    self.streams.pump();
+                    self.signal_queue.wait(Some(nap), self.streams.watched())?;
                     nap = (nap * 2).min(LONGEST_NAP);
                     continue;
                 }

@@ -26,7 +26,7 @@ impl Supervisor<'_> {
         // What others write late would be written behind it.
         let counts_down = self.counts_down
             && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN
-            && !self.flow.hears_the_late()
+            && !self.streams.has_background_writers()
             && terminal::may_change();
         let waited = self.wait_and_tell(until, counts_down, emit);
         if !counts_down {
@@ -50,7 +50,7 @@ impl Supervisor<'_> {
                 return Ok(Some(signal));
             }
             reap_orphans(None);
-            self.flow.carry();
+            self.streams.pump();
             let left = until.saturating_sub(self.now());
             if left.is_zero() {
                 return Ok(None);
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
                 }
                 wake = until_next_second(left);
             }
-            self.signal_queue.wait(Some(wake), self.flow.watched())?;
+            self.signal_queue.wait(Some(wake), self.streams.watched())?;
         }
     }
 

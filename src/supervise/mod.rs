@@ -25,7 +25,7 @@ use crate::job::{Format, Grouping, Job, Supervision, Verbosity};
 use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
-use crate::stream::{Flow, Step};
+use crate::stream::{Progress, Streams};
 use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, Mask, startup, terminal};
 use attempt::{NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
@@ -40,7 +40,7 @@ pub(crate) struct Supervisor<'a> {
     spawner: Spawner,
     supervision: Supervision,
     shares_group: bool,
-    flow: Flow<'a>,
+    streams: Streams<'a>,
     /// Nothing if there is none, or it could not be used.
     shared: Option<Shared<'a>>,
     /// When everything must be over.
@@ -80,7 +80,7 @@ impl<'a> Supervisor<'a> {
             spawner,
             supervision: job.supervision,
             shares_group,
-            flow: Flow::open(job, startup::output_was_closed())?,
+            streams: Streams::open(job, startup::output_was_closed())?,
             shared: job.sharing.as_ref().map(Shared::new),
             counts_down: job.format == Format::Text && job.verbosity != Verbosity::Quiet,
             deadline: job.policy.deadline,
@@ -111,10 +111,10 @@ impl World for Supervisor<'_> {
         let escalation = self
             .escalation(attempt)
             .with_idle_timeout(silence, self.now());
-        let ends = self.flow.start().or_else(|_| {
+        let ends = self.streams.start().or_else(|_| {
             // Those who have outlived their attempts may hold what is missing.
-            self.flow.forget_the_late();
-            self.flow.start()
+            self.streams.close_background_taps();
+            self.streams.start()
         });
         let mut ending = match ends {
             Ok(ends) => self.run(Role::Command, attempt, escalation, ends, emit),
@@ -123,7 +123,7 @@ impl World for Supervisor<'_> {
         if let Ok(ending) = &mut ending {
             self.drain(ending, emit)?;
         }
-        let findings = self.flow.findings();
+        let findings = self.streams.findings();
         if let Ok(ending) = &mut ending {
             self.note(findings?, ending, emit)?;
         }
@@ -131,7 +131,7 @@ impl World for Supervisor<'_> {
     }
 
     fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
-        let Some(mut parcel) = self.flow.parcel(success) else {
+        let Some(mut held_output) = self.streams.held_output(success) else {
             return Ok(None);
         };
         let patience_ends = self.interrupted.map(|_| self.now() + PATIENCE);
@@ -141,21 +141,25 @@ impl World for Supervisor<'_> {
                 return Ok(Some(DeliveryAbort::Signal(signal)));
             }
             reap_orphans(None);
-            self.flow.carry();
+            self.streams.pump();
             let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
-            match parcel.carry() {
-                Ok(Step::Done) => return Ok(None),
-                Ok(Step::Stuck) if left.is_some_and(|left| left.is_zero()) => {
+            match held_output.pump() {
+                Ok(Progress::Done) => return Ok(None),
+                Ok(Progress::WouldBlock) if left.is_some_and(|left| left.is_zero()) => {
                     let abort = self
                         .interrupted
                         .map_or(DeliveryAbort::Deadline, DeliveryAbort::Signal);
                     return Ok(success.then_some(abort));
                 }
-                Ok(Step::Stuck) => {
-                    let watched = self.flow.watched().into_iter().chain(parcel.watched());
+                Ok(Progress::WouldBlock) => {
+                    let watched = self
+                        .streams
+                        .watched()
+                        .into_iter()
+                        .chain(held_output.watched());
                     self.signal_queue.wait(left, watched)?;
                 }
-                Ok(Step::More) => {}
+                Ok(Progress::More) => {}
                 // What a failed attempt has said is for people, and there is nowhere else.
                 Err(_) if !success => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -174,7 +178,7 @@ impl World for Supervisor<'_> {
         if mem::take(&mut self.warns.nested) {
             emit(&Event::Nested);
         }
-        if self.warns.spent && self.flow.is_spent() {
+        if self.warns.spent && self.streams.is_spent() {
             self.warns.spent = false;
             emit(&Event::InputSpent);
         }

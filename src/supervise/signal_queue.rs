@@ -147,8 +147,8 @@ fn handle_all(
     let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
     for signal in real_time.into_iter().flatten() {
         // Who watches us, such as valgrind, may keep one of these for itself.
-        let is_heard = sys::handle_unless_ignored(signal).unwrap_or(false);
-        handled.extend(is_heard.then_some(signal));
+        let has_reader = sys::handle_unless_ignored(signal).unwrap_or(false);
+        handled.extend(has_reader.then_some(signal));
     }
     // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
     // it, as if the time stopped had not passed.

@@ -60,7 +60,7 @@ impl Supervisor<'_> {
         }
         reap_orphans(run.unreaped());
         let ended = run.ended()?;
-        self.carry(run);
+        self.pump(run);
         if let Some(status) = &ended {
             if !run.escalation.has_timed_out() || run.process_tree.is_gone() {
                 return self.end(run, status).map(Some);
@@ -104,13 +104,13 @@ impl Supervisor<'_> {
         let is_to_ask = ended.is_some() && run.process_tree.must_be_looked_at();
         let left = left.into_iter().chain(is_to_ask.then_some(ASKING)).min();
         self.signal_queue
-            .wait(left, members.chain(self.flow.watched()))?;
+            .wait(left, members.chain(self.streams.watched()))?;
         Ok(None)
     }
 
     /// The child has ended with `status`, and nobody of its process tree is left who must go.
     fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<Ending> {
-        self.flow.end();
+        self.streams.end();
         let mut ending = run.ending(status);
         if let Some(signal) = run.passed_on.filter(|_| !run.escalation.has_timed_out()) {
             run.process_tree.pass_to_orphans(signal);
@@ -124,13 +124,13 @@ impl Supervisor<'_> {
     }
 
     /// Carries on what flows. A command that waits for our readers is not silent.
-    fn carry(&mut self, run: &mut RunningChild) {
-        let is_alive = self.flow.carry();
+    fn pump(&mut self, run: &mut RunningChild) {
+        let is_alive = self.streams.pump();
         let now = self.now();
         if is_alive {
             run.escalation.record_activity(now);
         }
-        if self.flow.is_broken() {
+        if self.streams.is_broken() {
             run.escalation.expire_now(now);
         }
     }

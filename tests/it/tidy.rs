@@ -208,6 +208,7 @@ fn clocks_and_chance_come_in_at_the_edge() {
     occurs_only_in(
         &["std::fs", "std::process", "rustix::"],
         &[
+            "cli/policy_file",
             "lib",
             "main",
             "supervise",

@@ -7,7 +7,7 @@ use clap::Args;
 use super::explained::options;
 use crate::cli::values::{parse_heads, parse_list, parse_pattern};
 use crate::duration::parse_duration;
-use crate::job::Heads;
+use crate::job::RetryAfterSource;
 use crate::patterns::Pattern;
 use crate::status_set::StatusList;
 
@@ -78,7 +78,7 @@ options! {
         /// decides. The delay is never shorter than the server asks, and random on top, because other
         /// clients were told the same. Without it, or if there is no such head, retry waits by itself.
         #[arg(long, value_name = "WHERE", value_parser = parse_heads, allow_hyphen_values = true)]
-        pub(in crate::cli) retry_after: Option<Heads>,
+        pub(in crate::cli) retry_after: Option<RetryAfterSource>,
 
         /// Give up if a server asks for more [default: 5m]
         ///

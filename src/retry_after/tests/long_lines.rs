@@ -80,7 +80,7 @@ fn a_line_without_end_does_not_fill_the_memory() {
         "HTTP/1.1 429 X\nContent-Length: 99999\n\n",
         "< HTTP/1.1 429 X\n",
     ] {
-        let mut heads = Heads::default();
+        let mut heads = HeadParser::default();
         heads.feed(before.as_bytes());
         for byte in *b"xH< \t\0" {
             for piece in [[byte; 10_000].as_slice(), &[byte; 10]] {
@@ -99,7 +99,7 @@ fn a_line_without_end_does_not_fill_the_memory() {
 
 #[test]
 fn ten_megabytes_without_a_line_end_are_one_line() {
-    let mut heads = Heads::default();
+    let mut heads = HeadParser::default();
     heads.feed(b"HTTP/1.1 429 X\nRetry-After: 7\nX: ");
     for _ in 0..10 {
         heads.feed(&vec![b'\r'; 1 << 20]);

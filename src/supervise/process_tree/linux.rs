@@ -166,9 +166,6 @@ fn bears(pid: Pid, env_markers: &[Vec<u8>]) -> Option<bool> {
     is_other.then_some(false)
 }
 
-/// The flag of a thread of the kernel's own, `PF_KTHREAD`.
-const KERNEL_THREAD: u32 = 0x20_0000;
-
 /// All processes that are alive; nothing where that cannot be known: /proc is missing or belongs to
 /// another pid namespace, or there is no descriptor left to read it.
 fn processes() -> Option<Vec<Stat>> {
@@ -220,7 +217,8 @@ fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
     };
     let (parent, group) = (field(4)?.parse().ok()?, field(5)?.parse().ok()?);
     let place = |number| field(number).map_or(Some(0_usize), |place| place.parse().ok());
-    let is_program = field(9)?.parse::<u32>().ok()? & KERNEL_THREAD == 0;
+    // Threads of the kernel itself bear the flag PF_KTHREAD.
+    let is_program = field(9)?.parse::<u32>().ok()? & 0x20_0000 == 0;
     Some(Stat {
         process,
         parent,

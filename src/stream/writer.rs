@@ -3,11 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::rc::Rc;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::held_output::Keep;
+use crate::patterns::Stream;
 use crate::sys::fd::{self, reopened};
 use crate::sys::stdio;
 
@@ -15,7 +18,7 @@ use crate::sys::stdio;
 const SURELY_TAKEN: usize = 4096;
 
 /// A descriptor to write to. It may be shared with others, so that its flags are not ours to change.
-pub(super) struct Outlet {
+pub(super) struct Writer {
     fd: OwnedFd,
     may_wait: bool,
     /// Whether it is a pipe that we have opened for ourselves.
@@ -25,7 +28,7 @@ pub(super) struct Outlet {
     has_our_lines: bool,
 }
 
-impl Outlet {
+impl Writer {
     /// The way to where this descriptor leads.
     ///
     /// # Errors
@@ -59,11 +62,11 @@ impl Outlet {
     /// a terminal, or a file that both append to. A file at the same position of which both stand
     /// shares it, as behind `>log 2>&1`.
     pub(super) fn leads_where(&self, other: &Self) -> bool {
-        let appends = |outlet: &Self| {
-            let flags = rustix::fs::fcntl_getfl(&outlet.fd);
+        let appends = |writer: &Self| {
+            let flags = rustix::fs::fcntl_getfl(&writer.fd);
             flags.is_ok_and(|flags| flags.contains(OFlags::APPEND))
         };
-        let position = |outlet: &Self| rustix::fs::tell(&outlet.fd).ok();
+        let position = |writer: &Self| rustix::fs::tell(&writer.fd).ok();
         let (file, others) = (&self.file, &other.file);
         (file.st_dev, file.st_ino) == (others.st_dev, others.st_ino)
             && match FileType::from_raw_mode(file.st_mode) {
@@ -131,4 +134,75 @@ impl Outlet {
 fn is_terminal_line(fd: &OwnedFd) -> bool {
     let name = rustix::termios::ttyname(fd, Vec::new());
     name.is_ok_and(|name| name.as_bytes() != b"/dev/ptmx")
+}
+
+/// The ways to both, as far as they are needed and were not closed at the start.
+pub(super) struct Writers {
+    each: [Option<Rc<Writer>>; 2],
+    are_one: bool,
+}
+
+impl Writers {
+    /// The ways to those that are needed.
+    ///
+    /// # Errors
+    /// When they cannot be looked at.
+    pub(super) fn open(needed: [bool; 2]) -> io::Result<Self> {
+        let ours = [rustix::stdio::stdout(), rustix::stdio::stderr()];
+        let mut each = [None, None];
+        for ((writer, ours), _) in each.iter_mut().zip(ours).zip(needed).filter(|of| of.1) {
+            *writer = Some(Writer::to(ours.try_clone_to_owned()?)?);
+        }
+        let are_one = matches!(&each, [Some(out), Some(err)] if out.leads_where(err));
+        let [out, err] = each;
+        Ok(Self {
+            each: [
+                out.map(|out| Rc::new(if are_one { out.beside_our_lines() } else { out })),
+                err.map(|err| Rc::new(err.beside_our_lines())),
+            ],
+            are_one,
+        })
+    }
+
+    /// The way to one of them.
+    pub(super) fn to(&self, stream: Stream) -> Option<Rc<Writer>> {
+        self.each[stream as usize].clone()
+    }
+
+    /// Whether both lead to one place, in which the order of what comes through the two matters.
+    pub(super) fn are_one(&self) -> bool {
+        self.are_one
+    }
+
+    /// The command writes to stderr through us.
+    pub(super) fn know_lines(&self) {
+        if self.each[Stream::Stderr as usize].is_some() {
+            stdio::follow_stderr();
+        }
+    }
+}
+
+/// Where one stream of an attempt goes.
+pub(super) enum Sink {
+    /// To whoever reads it.
+    Writer(Rc<Writer>),
+    /// Into a file of ours.
+    Keep(Keep),
+    /// To nobody: it came too late to be kept.
+    Nowhere,
+}
+
+impl Sink {
+    /// Passes on as much as is taken at once.
+    ///
+    /// # Errors
+    /// As [`Outlet::write`].
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
+        match self {
+            Self::Writer(writer) => return writer.write(bytes),
+            Self::Keep(keep) => keep.write(bytes),
+            Self::Nowhere => {}
+        }
+        Ok(bytes.len())
+    }
 }

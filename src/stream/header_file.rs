@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::clock;
 use crate::escape::escaped;
-use crate::retry_after::Heads;
+use crate::retry_after::HeadParser;
 
 /// How much of the end of the file is read.
 const MOST_READ: u64 = 1024 * 1024;
 
 /// The file, and what it was before the attempt.
-pub(super) struct HeadFile<'a> {
+pub(super) struct HeaderFile<'a> {
     path: &'a Path,
     before: Option<Stamp>,
 }
@@ -41,7 +41,7 @@ impl Stamp {
     }
 }
 
-impl<'a> HeadFile<'a> {
+impl<'a> HeaderFile<'a> {
     /// The file need not be there yet.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl<'a> HeadFile<'a> {
         } else {
             text.iter().position(|byte| *byte == b'\n')
         };
-        let mut heads = Heads::default();
+        let mut heads = HeadParser::default();
         heads.feed(
             start
                 .and_then(|start| text.get(start..))
