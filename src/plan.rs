@@ -4,21 +4,16 @@
 //! So it cannot disagree with a run; where a run would take too long even so, because it makes more
 //! attempts than can be walked, its delays are followed by how they go on.
 
-mod bars;
 mod bounds;
 mod chart;
-#[cfg(test)]
-mod contention;
-mod counts;
-mod crowd;
-mod herd;
+mod clients;
+mod extrapolation;
+mod histogram;
 mod json;
 mod means;
-mod path;
 mod rows;
-mod tail;
+mod schedule;
 mod text;
-mod words;
 
 use std::time::Duration;
 
@@ -27,9 +22,9 @@ use crate::duration::nanos;
 use crate::job::{Format, Job};
 use crate::policy::Policy;
 use bounds::{LastAttempts, attempts, cap_takes_over, last_retry};
-use herd::Herd;
-use path::{LONGEST, Path, SHORTEST, simulated, walk};
+use clients::Herd;
 use rows::{Row, Table};
+use schedule::{LONGEST, SHORTEST, Schedule, simulated, walk};
 
 /// How many retries have a row of their own, and how many delays a sample shows.
 const MOST_ROWS: u64 = 20;
@@ -49,8 +44,8 @@ pub(crate) fn shown<D: FnMut() -> f64>(
         plan.herd = plan.herd.map(|herd| herd.sharing(budget.tokens));
     }
     match job.format {
-        Format::Json => json::of(job, &plan),
-        Format::Text | Format::Github => text::of(job, &plan),
+        Format::Json => json::render(job, &plan),
+        Format::Text | Format::Github => text::render(job, &plan),
     }
 }
 
@@ -93,19 +88,19 @@ impl Plan {
         seed: u64,
         draws: &impl Fn(u32) -> D,
     ) -> Self {
-        let retries = path::retries(policy.attempts);
+        let retries = schedule::retries(policy.attempts);
         let free = Policy {
             deadline: None,
             ..simulated(policy, u64::MAX)
         };
-        let [best, worst] = [SHORTEST, LONGEST].map(|u| Path::new(&free, retries, u));
-        let mean = Path::mean(&free, retries);
+        let [best, worst] = [SHORTEST, LONGEST].map(|u| Schedule::new(&free, retries, u));
+        let mean = Schedule::mean(&free, retries);
         let timeout = policy.timeout.map(nanos);
         let with_timeouts = |attempts: u64, retries: u64| {
             let attempts = u128::from(attempts).saturating_mul(timeout.unwrap_or(0));
             worst.total(retries).saturating_add(attempts)
         };
-        let last = |path: &Path| last_retry(policy, retries, |retry| path.total(retry));
+        let last = |schedule: &Schedule| last_retry(policy, retries, |retry| schedule.total(retry));
         let (last_at_best, last_at_mean, last_at_worst) = (last(&best), last(&mean), last(&worst));
         let last_attempts = policy.deadline.map(|_| LastAttempts {
             at_worst: attempts(last_at_worst),
@@ -168,8 +163,8 @@ fn bounded(total: Option<u128>, limit: Option<Duration>) -> Option<u128> {
 impl Sample {
     fn new(policy: &Policy, seed: u64, draw: &mut dyn FnMut() -> f64) -> Self {
         let mut delays = Vec::new();
-        walk(&simulated(policy, MOST_ROWS + 1), draw, &mut |leg, _| {
-            delays.push(leg.delay);
+        walk(&simulated(policy, MOST_ROWS + 1), draw, &mut |drawn, _| {
+            delays.push(drawn.delay);
         });
         let most = usize::try_from(MOST_ROWS).unwrap_or(usize::MAX);
         let goes_on = delays.len() > most;

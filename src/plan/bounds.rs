@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::path::{Leg, MOST_WALKED, end};
-use super::tail::{float, logarithm_of_factor, whole};
+use super::extrapolation::{DrawnDelay, end};
+use super::extrapolation::{float, logarithm_of_factor, whole};
+use super::schedule::MOST_WALKED;
 use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
 use crate::duration::{from_nanos, nanos};
 use crate::policy::Policy;
@@ -91,7 +92,12 @@ pub(super) fn attempts(retries: Option<u64>) -> Option<u64> {
 }
 
 /// The ceiling before a retry that was not walked, if it does not reach the cap.
-pub(super) fn ceiling_far_on(backoff: &Backoff, last: &Leg, walked: u64, retry: u64) -> Duration {
+pub(super) fn ceiling_far_on(
+    backoff: &Backoff,
+    last: &DrawnDelay,
+    walked: u64,
+    retry: u64,
+) -> Duration {
     let ceiling = nanos(last.range.ceiling);
     let more = u128::from(retry.saturating_sub(walked));
     let far_on = match backoff.curve {

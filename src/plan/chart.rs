@@ -1,15 +1,15 @@
 //! The herd for people, as a bar chart.
 
-use super::crowd::Busiest;
-use super::herd::Herd;
-use super::words::{cell, jitter};
+use super::clients::Busiest;
+use super::clients::Herd;
+use super::rows::{cell, jitter};
 use crate::backoff::Jitter;
 
 /// The longest bar.
 const LONGEST_BAR: u64 = 40;
 
 /// The retries over time, the busiest moment, and how many attempts there are.
-pub(super) fn of(herd: &Herd, jittered: Jitter) -> Vec<String> {
+pub(super) fn render(herd: &Herd, jittered: Jitter) -> Vec<String> {
     let clients = herd.clients;
     let mut lines = vec![
         String::new(),

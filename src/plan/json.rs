@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::bounds::LastAttempts;
-use super::crowd::Busiest;
+use super::clients::Busiest;
+use super::rows::factor_number;
 use super::rows::{Allowed, Row};
-use super::words::factor_number;
-use super::{Plan, herd};
+use super::{Plan, clients};
 use crate::duration::{nanos, whole_millis};
 use crate::job::Job;
 
@@ -16,7 +16,7 @@ use crate::job::Job;
 const SCHEMA: u32 = 1;
 
 /// The whole plan, with a line end.
-pub(super) fn of(job: &Job, plan: &Plan) -> String {
+pub(super) fn render(job: &Job, plan: &Plan) -> String {
     let json = serde_json::to_string(&Object::new(job, plan));
     // Strings and numbers can always be written.
     json.unwrap_or_default() + "\n"
@@ -182,8 +182,8 @@ impl From<&LastAttempts> for Last {
     }
 }
 
-impl From<&herd::Herd> for Herd {
-    fn from(herd: &herd::Herd) -> Self {
+impl From<&clients::Herd> for Herd {
+    fn from(herd: &clients::Herd) -> Self {
         let bars = herd.bars.iter().map(|bar| Bar {
             from_ms: millis(bar.from),
             retries: bar.retries,

@@ -4,8 +4,8 @@
 //! cuts some of these ranges and not others, the mean delay no longer follows from the mean before
 //! it: what is drawn from the mean range is up to 2.2 times too long.
 
-use super::path::{Leg, end};
-use super::tail::{float, whole};
+use super::extrapolation::{DrawnDelay, end};
+use super::extrapolation::{float, whole};
 use crate::backoff::{Backoff, Jitter};
 use crate::duration::{from_nanos, nanos};
 
@@ -18,17 +18,19 @@ const CELLS: usize = 500;
 const STILL: f64 = 1e-9;
 
 /// Gives each leg the mean of all delays that there may be in its place.
-pub(super) fn set(backoff: &Backoff, legs: &mut [Leg]) {
+pub(super) fn set(backoff: &Backoff, delays: &mut [DrawnDelay]) {
     // A range without width has nothing to be distributed over.
     if backoff.jitter != Jitter::Decorrelated
-        || legs.first().is_none_or(|leg| leg.range.width.is_zero())
+        || delays
+            .first()
+            .is_none_or(|drawn| drawn.range.width.is_zero())
     {
         return;
     }
     let mut spread = Spread::new(backoff);
     let mut longest = backoff.start();
     let mut last = None;
-    for leg in legs {
+    for drawn in delays {
         let range = backoff.range(longest);
         let end = end(&range);
         backoff.advance(&mut longest, end);
@@ -42,7 +44,7 @@ pub(super) fn set(backoff: &Backoff, legs: &mut [Leg]) {
             spread.advance();
         }
         last = Some((mean, is_still));
-        leg.delay = from_nanos(whole(mean)).clamp(range.fixed, end);
+        drawn.delay = from_nanos(whole(mean)).clamp(range.fixed, end);
     }
 }
 

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use super::MOST_ROWS;
 use super::bounds::{LastAttempts, ceiling_far_on};
-use super::path::{Path, end};
-use super::tail::delay_range_at;
-use crate::backoff::Jitter;
-use crate::duration::from_nanos;
+use super::extrapolation::end;
+use super::extrapolation::{delay_range_at, float};
+use super::schedule::Schedule;
+use crate::backoff::{Backoff, Curve, Jitter};
+use crate::duration::{Shown, from_nanos};
+use crate::numbers::Factor;
 use crate::policy::Policy;
 
 /// A retry, or all of those that have no row of their own.
@@ -39,8 +41,8 @@ pub(super) enum Allowed {
 pub(super) struct Table<'a> {
     pub(super) policy: &'a Policy,
     pub(super) retries: Option<u64>,
-    pub(super) mean: &'a Path,
-    pub(super) worst: &'a Path,
+    pub(super) mean: &'a Schedule,
+    pub(super) worst: &'a Schedule,
     pub(super) cap_from: Option<u64>,
     pub(super) last: Option<LastAttempts>,
 }
@@ -48,9 +50,9 @@ pub(super) struct Table<'a> {
 impl Table<'_> {
     /// The first retries.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let legs = self.worst.legs().iter().zip(self.mean.legs());
+        let delays = self.worst.delays().iter().zip(self.mean.delays());
         let rows = (1..=MOST_ROWS)
-            .zip(legs)
+            .zip(delays)
             .map(|(retry, (longest, mean))| Row {
                 retry,
                 until: Some(retry),
@@ -68,15 +70,20 @@ impl Table<'_> {
     /// All that come after them, as one.
     pub(super) fn rest(&self) -> Option<Row> {
         let retry = MOST_ROWS + 1;
-        let legs = self.worst.legs();
-        let (first, last) = (legs.get(usize::try_from(MOST_ROWS).ok()?)?, legs.last()?);
+        let delays = self.worst.delays();
+        let (first, last) = (
+            delays.get(usize::try_from(MOST_ROWS).ok()?)?,
+            delays.last()?,
+        );
         let backoff = &self.policy.backoff;
         let until = self.retries.unwrap_or(u64::MAX);
-        let walked = legs.len() as u64;
+        let walked = delays.len() as u64;
         let ceiling = match self.cap_from {
             _ if until == walked => last.range.ceiling,
             Some(from) if from <= until => backoff.cap,
-            _ if legs.len() > 1 && legs[legs.len() - 2].range == last.range => last.range.ceiling,
+            _ if delays.len() > 1 && delays[delays.len() - 2].range == last.range => {
+                last.range.ceiling
+            }
             _ => ceiling_far_on(backoff, last, walked, until),
         };
         let from = first.range.fixed;
@@ -120,5 +127,58 @@ impl Table<'_> {
             Some(limits) if !is_within(last, limits.at_worst) => Allowed::Perhaps,
             _ => Allowed::Always,
         }
+    }
+}
+
+/// What is too long for a column of the table is too long for anybody.
+const LONGEST_SHOWN: Duration = Duration::from_secs(10_000 * 3600);
+
+const BILLION: u128 = 1_000_000_000;
+
+/// How many attempts and retries there may be, and what this is based on.
+pub(super) fn attempts(retries: Option<u64>) -> String {
+    let counts = match retries {
+        None => "attempts without limit".into(),
+        Some(0) => return "1 attempt, no retry".into(),
+        Some(1) => "2 attempts, 1 retry".into(),
+        Some(retries) => format!("{} attempts, {retries} retries", u128::from(retries) + 1),
+    };
+    counts + ", if all of them fail; attempts take no time here"
+}
+
+/// A schedule in words.
+pub(super) fn described(backoff: &Backoff) -> String {
+    let growth = match backoff.curve {
+        Curve::Exponential(factor) => format!(", factor {factor}"),
+        Curve::Linear | Curve::Constant => String::new(),
+    };
+    format!(
+        "{} backoff: base {}{growth}, cap {}, {}",
+        backoff.curve,
+        Shown(backoff.base),
+        Shown(backoff.cap),
+        jitter(backoff.jitter)
+    )
+}
+
+/// A jitter in words.
+pub(super) fn jitter(jitter: Jitter) -> String {
+    match jitter {
+        Jitter::None => "no jitter".into(),
+        other => format!("{other} jitter"),
+    }
+}
+
+/// A factor as a number.
+pub(super) fn factor_number(factor: Factor) -> f64 {
+    float(factor.times(BILLION)) / float(BILLION)
+}
+
+/// A time in a column.
+pub(super) fn cell(time: Duration) -> String {
+    if time < LONGEST_SHOWN {
+        Shown(time).to_string()
+    } else {
+        ">9999h".into()
     }
 }

@@ -1,12 +1,13 @@
 mod as_shown;
+mod contention;
 
 use std::ffi::OsString;
 
 use proptest::prelude::*;
 
-use super::crowd::{Busiest, Census, Crowd};
-use super::path::simulated;
+use super::clients::{Busiest, Census, Crowd};
 use super::rows::Allowed;
+use super::schedule::simulated;
 use super::*;
 use crate::backoff::tests::any_duration;
 use crate::backoff::{Backoff, Curve};
@@ -86,7 +87,7 @@ fn a_billion_attempts_are_summed_up_and_not_walked() {
 
 #[track_caller]
 fn is_nearly(total: Option<u128>, seconds: f64) {
-    let total = tail::float(total.expect("a bound")) / 1e9;
+    let total = extrapolation::float(total.expect("a bound")) / 1e9;
     assert!(
         (total / seconds - 1.0).abs() < 1e-4,
         "{total} s, not {seconds} s"

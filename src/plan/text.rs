@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::bounds::LastAttempts;
 use super::rows::{Allowed, Row};
-use super::words::{attempts, cell, described};
+use super::rows::{attempts, cell, described};
 use super::{Plan, Sample, chart};
 use crate::backoff::{Backoff, Jitter};
 use crate::duration::{Shown, from_nanos};
@@ -19,7 +19,7 @@ const COLUMNS: usize = 80;
 const LARGEST_SHOWN: u64 = 999_999;
 
 /// The whole plan.
-pub(super) fn of(job: &Job, plan: &Plan) -> String {
+pub(super) fn render(job: &Job, plan: &Plan) -> String {
     let policy = &job.policy;
     let mut lines = vec![attempts(plan.retries), described(&policy.backoff)];
     if !plan.rows.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn of(job: &Job, plan: &Plan) -> String {
     lines.extend(
         plan.herd
             .iter()
-            .flat_map(|herd| chart::of(herd, policy.backoff.jitter)),
+            .flat_map(|herd| chart::render(herd, policy.backoff.jitter)),
     );
     let folded = lines.iter().map(|line| folded(line));
     folded.chain([sample(&plan.sample)]).collect()

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::extrapolation::{DrawnDelay, Extrapolation, is_settled};
 use super::means;
-use super::tail::{Tail, is_settled};
-use crate::backoff::{Backoff, DelayRange};
+use crate::backoff::Backoff;
 use crate::duration::nanos;
 use crate::engine;
 use crate::event::Event;
@@ -27,27 +27,6 @@ const USUALLY_ENOUGH: u64 = 256;
 
 /// How many retries are walked at most. What grows so slowly is then followed by its formula.
 pub(super) const MOST_WALKED: u64 = 1 << 14;
-
-/// A delay, and the range that it is drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Leg {
-    /// The range.
-    pub(super) range: DelayRange,
-    /// What is slept.
-    pub(super) delay: Duration,
-}
-
-impl Leg {
-    /// The end of the range.
-    pub(super) fn end(&self) -> Duration {
-        end(&self.range)
-    }
-}
-
-/// The end of a range.
-pub(super) fn end(range: &DelayRange) -> Duration {
-    range.fixed.saturating_add(range.width)
-}
 
 /// How many retries there may be; no number means no limit.
 pub(super) fn retries(attempts: Attempts) -> Option<u64> {
@@ -75,7 +54,7 @@ pub(super) fn simulated(policy: &Policy, most: u64) -> Policy {
 pub(super) fn walk(
     policy: &Policy,
     draw: &mut dyn FnMut() -> f64,
-    each: &mut dyn FnMut(Leg, Duration),
+    each: &mut dyn FnMut(DrawnDelay, Duration),
 ) {
     walk_until(Duration::MAX, policy, draw, each);
 }
@@ -85,15 +64,15 @@ pub(super) fn walk_until(
     end: Duration,
     policy: &Policy,
     draw: &mut dyn FnMut() -> f64,
-    each: &mut dyn FnMut(Leg, Duration),
+    each: &mut dyn FnMut(DrawnDelay, Duration),
 ) {
     let mut emit = |event: &Event<'_>| {
         if let Event::Ended(ended, Decision::Retry { delay, range, .. }) = event {
-            let leg = Leg {
+            let drawn = DrawnDelay {
                 range: *range,
                 delay: *delay,
             };
-            each(leg, ended.total.saturating_add(*delay));
+            each(drawn, ended.total.saturating_add(*delay));
         }
     };
     // Nothing fails there but the attempts.
@@ -102,26 +81,26 @@ pub(super) fn walk_until(
 
 /// A run in which every draw is the same, or every delay the mean.
 #[derive(Clone, Debug)]
-pub(super) struct Path {
-    legs: Vec<Leg>,
+pub(super) struct Schedule {
+    delays: Vec<DrawnDelay>,
     /// The time up to each of them, in nanoseconds.
     totals: Vec<u128>,
-    after: Tail,
+    after: Extrapolation,
 }
 
-impl Path {
+impl Schedule {
     /// Walks until the delays stay the same. No number of retries means no limit.
     pub(super) fn new(policy: &Policy, retries: Option<u64>, u: f64) -> Self {
-        Self::walked(retries, &policy.backoff, u, |most| legs(policy, most, u))
+        Self::walked(retries, &policy.backoff, u, |most| delays(policy, most, u))
     }
 
     /// The path on which each delay is the mean of those that there may be. Where a range depends on
     /// the draws before it, that is not what a draw in the middle of each range would give.
     pub(super) fn mean(policy: &Policy, retries: Option<u64>) -> Self {
         Self::walked(retries, &policy.backoff, MEAN, |most| {
-            let mut legs = legs(policy, most, MEAN);
-            means::set(&policy.backoff, &mut legs);
-            legs
+            let mut delays = delays(policy, most, MEAN);
+            means::set(&policy.backoff, &mut delays);
+            delays
         })
     }
 
@@ -129,33 +108,33 @@ impl Path {
         retries: Option<u64>,
         backoff: &Backoff,
         u: f64,
-        legs: impl Fn(u64) -> Vec<Leg>,
+        delays: impl Fn(u64) -> Vec<DrawnDelay>,
     ) -> Self {
         let wanted = retries.unwrap_or(u64::MAX);
-        let mut walked = legs(wanted.min(USUALLY_ENOUGH));
+        let mut walked = delays(wanted.min(USUALLY_ENOUGH));
         if wanted > USUALLY_ENOUGH && !is_settled(backoff, &walked) {
-            walked = legs(wanted.min(MOST_WALKED));
+            walked = delays(wanted.min(MOST_WALKED));
         }
-        let legs = walked;
-        let totals = legs.iter().scan(0_u128, |total, leg| {
-            *total += nanos(leg.delay);
+        let delays = walked;
+        let totals = delays.iter().scan(0_u128, |total, drawn| {
+            *total += nanos(drawn.delay);
             Some(*total)
         });
         Self {
             totals: totals.collect(),
-            after: Tail::new(backoff, &legs, u),
-            legs,
+            after: Extrapolation::new(backoff, &delays, u),
+            delays,
         }
     }
 
     /// The retries that were walked, from the first one on.
-    pub(super) fn legs(&self) -> &[Leg] {
-        &self.legs
+    pub(super) fn delays(&self) -> &[DrawnDelay] {
+        &self.delays
     }
 
     /// The time from the first attempt to the n-th retry, in nanoseconds.
     pub(super) fn total(&self, retries: u64) -> u128 {
-        let walked = self.legs.len() as u64;
+        let walked = self.delays.len() as u64;
         let index = usize::try_from(retries.min(walked)).unwrap_or(usize::MAX);
         let total = index.checked_sub(1).map_or(0, |index| self.totals[index]);
         total.saturating_add(self.after.sum(retries.saturating_sub(walked)))
@@ -168,15 +147,15 @@ impl Path {
 
     /// Whether the time up to this retry is only nearly right.
     pub(super) fn is_rough(&self, retries: u64) -> bool {
-        self.after.is_rough() && retries > self.legs.len() as u64
+        self.after.is_rough() && retries > self.delays.len() as u64
     }
 }
 
 /// So many delays, or as many as there are.
-fn legs(policy: &Policy, most: u64, u: f64) -> Vec<Leg> {
-    let mut legs = Vec::new();
-    walk(&simulated(policy, most), &mut || u, &mut |leg, _| {
-        legs.push(leg);
+fn delays(policy: &Policy, most: u64, u: f64) -> Vec<DrawnDelay> {
+    let mut delays = Vec::new();
+    walk(&simulated(policy, most), &mut || u, &mut |drawn, _| {
+        delays.push(drawn);
     });
-    legs
+    delays
 }

@@ -2,13 +2,33 @@
 
 use std::time::Duration;
 
-use super::path::Leg;
 use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
 use crate::duration::{from_nanos, nanos};
 
+/// A delay, and the range that it is drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DrawnDelay {
+    /// The range.
+    pub(super) range: DelayRange,
+    /// What is slept.
+    pub(super) delay: Duration,
+}
+
+impl DrawnDelay {
+    /// The end of the range.
+    pub(super) fn end(&self) -> Duration {
+        end(&self.range)
+    }
+}
+
+/// The end of a range.
+pub(super) fn end(range: &DelayRange) -> Duration {
+    range.fixed.saturating_add(range.width)
+}
+
 /// How delays go on after those that were walked, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tail {
+pub(super) struct Extrapolation {
     last: f64,
     growth: Growth,
     /// What they grow to.
@@ -26,14 +46,14 @@ enum Growth {
     Exponential(f64),
 }
 
-impl Tail {
-    pub(super) fn new(backoff: &Backoff, legs: &[Leg], u: f64) -> Self {
-        let last = legs.last().copied();
-        let exact = last.map_or(0, |leg| nanos(leg.delay));
+impl Extrapolation {
+    pub(super) fn new(backoff: &Backoff, delays: &[DrawnDelay], u: f64) -> Self {
+        let last = delays.last().copied();
+        let exact = last.map_or(0, |drawn| nanos(drawn.delay));
         let delay = float(exact);
-        let ceiling = last.map_or(1.0, |leg| float(nanos(leg.range.ceiling)).max(1.0));
+        let ceiling = last.map_or(1.0, |drawn| float(nanos(drawn.range.ceiling)).max(1.0));
         let growth = match backoff.curve {
-            _ if is_settled(backoff, legs) => Growth::Settled(exact),
+            _ if is_settled(backoff, delays) => Growth::Settled(exact),
             Curve::Linear => Growth::Linear(float(nanos(backoff.base)) * delay / ceiling),
             Curve::Exponential(_) => Growth::Exponential(logarithm_of_factor(backoff.curve)),
             Curve::Constant => Growth::Settled(exact),
@@ -81,8 +101,8 @@ impl Tail {
 }
 
 /// Whether all delays that follow are like the last one: what they depend on no longer changes.
-pub(super) fn is_settled(backoff: &Backoff, legs: &[Leg]) -> bool {
-    match legs {
+pub(super) fn is_settled(backoff: &Backoff, delays: &[DrawnDelay]) -> bool {
+    match delays {
         [.., before, last] => match backoff.jitter {
             Jitter::Decorrelated => before.delay == last.delay,
             _ => before.range == last.range,
