@@ -1,8 +1,7 @@
 //! What a server asks for: the wait in the last HTTP response head of a stream.
 
+mod fields;
 mod head;
-mod line;
-mod said;
 
 use std::mem;
 use std::time::Duration;
@@ -11,9 +10,8 @@ use httpdate::HttpDate;
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use crate::escape::ControlSequences;
-use head::{Head, VERSION, is_of_a_field};
-use line::{LONGEST_LINE, Line};
-use said::HeadFields;
+use fields::{HeadFields, LONGEST_LINE, Line, VERSION};
+use head::{Head, is_of_a_field};
 
 /// How far is looked ahead at a time for what may be of interest.
 const BLOCK: usize = 4 * 1024;

@@ -3,9 +3,9 @@
 //! Nothing here knows arguments, patterns, the environment or what runs before a retry: they hold
 //! secrets, and a log goes to many places.
 
+mod codes;
 mod lines;
 mod start;
-mod words;
 
 use std::time::Duration;
 
@@ -120,8 +120,8 @@ impl<'a> Json<'a> {
 
     fn ended(&mut self, ended: &Ended<'_>, decision: &Decision, stamp: &Stamp) -> String {
         let policy = &self.job.policy;
-        self.tally.outcome = Some(words::outcome(&ended.ending.outcome, decision));
-        self.stop(words::reason(decision), ended.total, stamp);
+        self.tally.outcome = Some(codes::outcome(&ended.ending.outcome, decision));
+        self.stop(codes::reason(decision), ended.total, stamp);
         let attempt = self.written("attempt", stamp, Attempt::of(policy, ended, decision));
         let Decision::Retry {
             delay,

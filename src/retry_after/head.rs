@@ -2,14 +2,10 @@
 
 use memchr::{memchr, memmem};
 
-use super::line::Line;
-use super::said::is_number;
+use super::fields::{Line, VERSION, is_number};
 
 /// How `curl -v` marks what it received.
 const CURL_MARK: &[u8] = b"< ";
-
-/// What every status line holds.
-pub(super) const VERSION: &[u8] = b"HTTP/";
 
 /// A response head.
 #[derive(Debug)]

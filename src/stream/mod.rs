@@ -29,17 +29,17 @@ use crate::patterns::{Matched, Stream};
 use crate::sys::stdio::ChildStdio;
 use background::BackgroundTaps;
 use header_file::HeaderFile;
-use held_output::Keep;
 use input::Input;
 use scanner::Interest;
+use spool::Keep;
 use writer::{Sink, Writers};
 
 use tap::Tap;
 
-pub(crate) use held_output::NOT_HELD;
 pub(crate) use held_output::{HeldOutput, Progress};
 pub(crate) use scanner::Findings;
-pub(crate) use tap::Loss;
+pub(crate) use scanner::Loss;
+pub(crate) use spool::NOT_HELD;
 
 /// The two streams that a command writes.
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];

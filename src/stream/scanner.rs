@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use super::tap::Loss;
 use crate::clock;
 use crate::job::{Job, RetryAfterSource};
 use crate::patterns::{Matched, Patterns, Stream, Watch};
@@ -102,4 +101,15 @@ pub(crate) struct Findings {
     pub(crate) loss: Option<Loss>,
     /// Why the file for response heads could not be read.
     pub(crate) unreadable: Option<io::Error>,
+}
+
+/// Why output was not passed on.
+#[derive(Debug)]
+pub(crate) enum Loss {
+    /// Nobody reads it any more.
+    NoReader,
+    /// It could not be written.
+    Failed(io::Error),
+    /// Its reader has not taken it in time.
+    NotTaken,
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use super::held_output::Keep;
-use super::scanner::Scanner;
+use super::scanner::{Loss, Scanner};
+use super::spool::Keep;
 use super::writer::Sink;
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::{never_wait, private_pipe, widen};
@@ -19,17 +19,6 @@ const BUFFER: usize = 128 * 1024;
 
 /// How often a buffer is passed on before signals and limits are looked at again.
 const MOST_ROUNDS: usize = 16;
-
-/// Why output was not passed on.
-#[derive(Debug)]
-pub(crate) enum Loss {
-    /// Nobody reads it any more.
-    NoReader,
-    /// It could not be written.
-    Failed(io::Error),
-    /// Its reader has not taken it in time.
-    NotTaken,
-}
 
 /// One stream of one attempt.
 pub(super) struct Tap {

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::held_output::Keep;
+use super::spool::Keep;
 use crate::patterns::Stream;
 use crate::sys::fd::{self, reopened};
 use crate::sys::stdio;

@@ -8,7 +8,7 @@ use crate::cli::values::parse_hook;
 options! {
     #[derive(Debug, Args)]
     #[group(skip)]
-    #[command(next_help_heading = "StreamPolicy")]
+    #[command(next_help_heading = "Streams")]
     pub(in crate::cli) struct StreamOptions {
         /// auto, inherit, replay or null [default: auto]
         ///

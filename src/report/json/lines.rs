@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::duration::{nanos, whole_millis};
 use crate::event::Ended;
 use crate::policy::{Decision, Policy};
-use crate::report::json::words;
+use crate::report::json::codes;
 use crate::signal::Signal;
 use crate::status::Outcome;
 
@@ -75,15 +75,15 @@ impl<'a> Attempt<'a> {
         }
         Self {
             attempt: count(ended.attempt),
-            outcome: words::outcome(&ending.outcome, decision),
+            outcome: codes::outcome(&ending.outcome, decision),
             code,
             signal: died_of.map(Signal::number),
             signal_name: died_of.map(|signal| signal.to_string()),
             error,
             duration_ms: millis(ended.took),
-            retryable: words::is_retryable(decision),
-            reason: words::reason(decision),
-            rule: words::rule(policy, ending, decision),
+            retryable: codes::is_retryable(decision),
+            reason: codes::reason(decision),
+            rule: codes::rule(policy, ending, decision),
             silent: ending.by_idle_timeout,
             server_wait_ms: ending.server_wait.map(millis),
             deadline_left_ms: deadline_left(policy, ended.total),
