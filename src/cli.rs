@@ -1,24 +1,19 @@
 //! The options as typed, and what they mean: the only room that knows clap.
 
 mod checks;
-mod clash;
-mod file;
-mod foreign;
 mod format;
-mod lines;
-mod notes;
 mod options;
+mod other_tools;
+mod parse;
 mod policy_file;
-mod sentences;
-mod slips;
-mod typed;
+mod usage_error;
 mod values;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clap::Command;
+use clap::{Command, FromArgMatches as _};
 
 use crate::backoff::{Backoff, Curve, Jitter};
 use crate::job::{Format, Grouping, Input, Job, StreamPolicy, Supervision, Verbosity};
@@ -28,11 +23,11 @@ use crate::policy::Policy;
 use crate::signal::Signal;
 use checks::{check_lists, factor_without_meaning, longest_server_wait, reserve, sharing};
 use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER, OutputName};
-use typed::{Typed, typed};
+use parse::Typed;
 
 pub(crate) use format::format_of;
+pub(crate) use parse::Leftovers;
 pub(crate) use policy_file::read_policy_file;
-pub(crate) use typed::Leftovers;
 
 /// What the user asks for.
 #[derive(Debug)]
@@ -51,44 +46,44 @@ pub fn command() -> Command {
     options::command()
 }
 
-/// What a command line may refer to.
-pub(crate) struct Surroundings<'a> {
-    /// The file of options to read unless another is named.
-    pub(crate) policy: Option<OsString>,
+/// Where a policy file comes from.
+pub(crate) struct PolicySource<'a> {
+    /// The policy file to read unless the command line names another.
+    pub(crate) path: Option<OsString>,
     /// Reads such a file.
     pub(crate) read: &'a dyn Fn(&Path) -> Result<String>,
 }
 
-/// Reads the command line, program name first.
+/// Parses the command line, program name first.
 ///
 /// # Errors
 /// One lower-case sentence that says what is wrong and what to do about it.
 pub(crate) fn parse(
-    words: &[OsString],
-    surroundings: &Surroundings<'_>,
+    argv: &[OsString],
+    policy_source: &PolicySource<'_>,
     leftovers: &mut Leftovers,
 ) -> Result<Request> {
-    ensure!(words.len() > 1, sentences::NOTHING_TYPED);
-    let cli = match typed(words, leftovers)? {
-        Typed::Options(cli) => cli,
+    let words = after_name(argv);
+    ensure!(!words.is_empty(), usage_error::NOTHING_TYPED);
+    let parser = leftovers.parser();
+    let mut typed = match parse::parse(words, parser)? {
+        Typed::Options(typed) => typed,
         Typed::Text(text) => return Ok(Request::Show(text)),
     };
-    let named = cli.policy.policy.clone().map(OsString::from);
-    let usual = surroundings.policy.clone().filter(|path| !path.is_empty());
-    let Some(path) = named.or(usual) else {
-        return cli.meant();
-    };
-    let path = Path::new(&path);
-    let text = (surroundings.read)(path)?;
-    file::merge(words, path, &text)
+    let named = typed.get_one::<PathBuf>("policy").cloned();
+    let usual = policy_source.path.clone().filter(|path| !path.is_empty());
+    match named.or_else(|| usual.map(PathBuf::from)) {
+        Some(path) => {
+            let text = (policy_source.read)(&path)?;
+            policy_file::merge(&typed, (&path, &text), parser)
+        }
+        None => Cli::from_arg_matches_mut(&mut typed)?.meant(),
+    }
 }
 
-/// What words mean by themselves.
-fn interpret(words: &[OsString]) -> Result<Request> {
-    match typed(words, &mut Leftovers::default())? {
-        Typed::Options(cli) => cli.meant(),
-        Typed::Text(text) => Ok(Request::Show(text)),
-    }
+/// The words behind the program's name. Parts of a path are not for a parser of options to look at.
+fn after_name(argv: &[OsString]) -> &[OsString] {
+    argv.get(1..).unwrap_or_default()
 }
 
 impl Cli {
@@ -200,10 +195,15 @@ impl Cli {
     }
 }
 
-/// What words mean where there is no file of options.
+/// The meaning of words where there is no policy file.
 #[cfg(test)]
 pub(crate) fn alone(args: impl IntoIterator<Item = OsString>) -> Result<Request> {
-    interpret(&args.into_iter().collect::<Vec<_>>())
+    let words: Vec<OsString> = args.into_iter().collect();
+    let none = PolicySource {
+        path: None,
+        read: &|_| Ok(String::new()),
+    };
+    parse(&words, &none, &mut Leftovers::default())
 }
 
 #[cfg(test)]

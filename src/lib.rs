@@ -81,7 +81,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Error, Result};
 
 use crate::chance::draws;
-use crate::cli::{Leftovers, Request, Surroundings};
+use crate::cli::{Leftovers, PolicySource, Request};
 use crate::event::Event;
 use crate::job::{Format, Job};
 use crate::policy::Decision;
@@ -101,14 +101,14 @@ pub use crate::sys::startup::argv;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let begun = Instant::now();
     let words: Vec<OsString> = args.into_iter().collect();
-    let surroundings = Surroundings {
-        policy: env::var_os("RETRY_POLICY"),
+    let policy_source = PolicySource {
+        path: env::var_os("RETRY_POLICY"),
         read: &|path| cli::read_policy_file(path),
     };
     let mut leftovers = Leftovers::default();
     let ready = sys::startup::sanitize_std_fds()
         .context("cannot open /dev/null for a stream that is closed");
-    let done = match ready.and_then(|()| cli::parse(&words, &surroundings, &mut leftovers)) {
+    let done = match ready.and_then(|()| cli::parse(&words, &policy_source, &mut leftovers)) {
         Ok(Request::Run(job)) => execute(&job, begun, leftovers),
         Ok(Request::Plan(job, clients)) => foretell(&job, clients),
         Ok(Request::Show(text)) => show(&text),
@@ -122,7 +122,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             exit.code()
         }
         Err(error) => {
-            let format = cli::format_of(&words, &surroundings);
+            let format = cli::format_of(&words, &policy_source);
             stderr::say(&complaint(&error, format, begun), false);
             OWN_FAILURE
         }

@@ -7,21 +7,21 @@ use std::path::Path;
 use clap::{Arg, Command, CommandFactory as _, ValueEnum as _};
 
 use super::options::{Cli, FormatName};
-use super::{Surroundings, lines};
+use super::{PolicySource, after_name, policy_file};
 use crate::job::Format;
 
 /// The format of lines on stderr that a call asks for, as far as it can be read: the call, or its
 /// file of options, is wrong.
-pub(crate) fn format_of(words: &[OsString], surroundings: &Surroundings<'_>) -> Format {
-    let asked = Asked::by(words);
+pub(crate) fn format_of(words: &[OsString], policy_source: &PolicySource<'_>) -> Format {
+    let asked = Asked::by(after_name(words));
     let named = |text: &str| FormatName::from_str(text, false).ok();
     if let Some(text) = asked.format {
         return named(&text).map_or(Format::Text, Format::from);
     }
     let path = asked.policy.map(OsString::from);
-    let path = path.or_else(|| surroundings.policy.clone());
-    let text = path.and_then(|path| (surroundings.read)(Path::new(&path)).ok());
-    text.and_then(|text| named(lines::last_value(&text, "log-format")?))
+    let path = path.or_else(|| policy_source.path.clone());
+    let text = path.and_then(|path| (policy_source.read)(Path::new(&path)).ok());
+    text.and_then(|text| named(policy_file::last_value(&text, "log-format")?))
         .map_or(Format::Text, Format::from)
 }
 
@@ -38,11 +38,7 @@ impl Asked {
     fn by(words: &[OsString]) -> Self {
         let command = Cli::command();
         let mut asked = Self::default();
-        let mut words = words
-            .iter()
-            .skip(1)
-            .map(|word| word.to_string_lossy())
-            .peekable();
+        let mut words = words.iter().map(|word| word.to_string_lossy()).peekable();
         while let Some(word) = words.next_if(|word| word.len() > 1 && word.starts_with('-')) {
             if word == "--" {
                 break;

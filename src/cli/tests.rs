@@ -251,14 +251,14 @@ fn what_fails_by_its_output_is_something_to_retry() {
 
 /// What a command line means with this file of options.
 fn with_file(text: &str, line: &str) -> Result<Request> {
-    let surroundings = Surroundings {
-        policy: Some("usual".into()),
+    let policy_source = PolicySource {
+        path: Some("usual".into()),
         read: &|path| {
             anyhow::ensure!(path == Path::new("usual"), "no {}", path.display());
             Ok(text.to_owned())
         },
     };
-    parse(&words(line), &surroundings, &mut Leftovers::default())
+    parse(&words(line), &policy_source, &mut Leftovers::default())
 }
 
 #[test]
@@ -284,9 +284,10 @@ fn clients_need_a_plan_and_a_plan_needs_no_command() {
 #[test]
 fn a_call_without_a_command_says_what_to_write() {
     let sentence = "there is no command to run; write it after the options, as in 'retry curl -fsS URL', or see 'retry -h'";
-    for line in ["", "--", "-a 3", "-a 3 --"] {
+    for line in ["--", "-a 3", "-a 3 --"] {
         refused(line, sentence);
     }
+    refused("", usage_error::NOTHING_TYPED);
 }
 
 #[test]
@@ -424,7 +425,7 @@ fn an_option_value_that_is_not_utf8_is_refused() {
 #[test]
 fn every_sentence_is_one_line_in_lower_case_without_a_full_stop() {
     for line in [
-        "",
+        "--",
         "--base x true",
         "--bogus",
         "-t",

@@ -1,11 +1,10 @@
-//! Single values of options that no room below reads.
+//! Values of single options, where no room below parses them; suggestions for words nearly right.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
-use super::slips::meant;
 use crate::backoff::Jitter;
 use crate::escape::{escaped, shortened};
 use crate::job::RetryAfterSource;
@@ -47,7 +46,7 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
 
 /// The end of a sentence about a word that is nearly one of these.
 fn hint(word: &str, known: &[impl AsRef<str>]) -> String {
-    meant(word, known).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
+    suggest(word, known).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }
 
 /// The names of all signals, with and without SIG.
@@ -123,4 +122,51 @@ pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
         "there is no such signal; use a name such as TERM, INT or KILL".to_owned()
             + &hint(text, &names)
     })
+}
+
+/// Which of the known words was meant by one that is none of them: the only one that begins like it,
+/// or one that it is a single slip away from: a letter that is missing, too many or another one, or two
+/// that have changed places. Case does not matter.
+pub(super) fn suggest<'a>(word: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    // Of what is shorter too much is near.
+    if word.chars().count() < 3 {
+        return None;
+    }
+    let known = || known.iter().map(AsRef::as_ref);
+    let mut longer = known().filter(|known| known.to_lowercase().starts_with(&word));
+    match (longer.next(), longer.next()) {
+        (Some(only), None) => Some(only),
+        _ => known().find(|known| strsim::osa_distance(&word, &known.to_lowercase()) <= 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &[&str] = &["none", "full", "equal", "decorrelated", "TERM", "TSTP"];
+
+    #[test]
+    fn one_slip_is_forgiven() {
+        for (word, right) in [
+            ("ful", "full"),
+            ("fulll", "full"),
+            ("fall", "full"),
+            ("qeual", "equal"),
+            ("TREM", "TERM"),
+            ("term", "TERM"),
+            ("trem", "TERM"),
+            ("decor", "decorrelated"),
+        ] {
+            assert_eq!(suggest(word, WORDS), Some(right), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_further_away_is_not_guessed_at() {
+        for word in ["", "f", "fu", "xyz", "flul1", "decorrr", "termterm"] {
+            assert_eq!(suggest(word, WORDS), None, "{word}");
+        }
+    }
 }

@@ -1,17 +1,69 @@
-//! What the help says around the options.
+//! From words to options, by the parser, or to the help that they ask for.
 
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 
-use super::options;
+use anyhow::{Result, anyhow};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Command, CommandFactory as _};
 
-/// The help that these words ask for. What stands around the options is put there only now, because
+use super::options::{self, Cli};
+use super::usage_error;
+
+/// The parser, which is needed no more once it has parsed. To take it apart would take longer than
+/// to end with it, so that it stays until there is time.
+#[derive(Default)]
+pub(crate) struct Leftovers(ManuallyDrop<Option<Command>>);
+
+impl Leftovers {
+    /// Frees the memory; says whether there was any.
+    pub(crate) fn clear(&mut self) -> bool {
+        self.0.take().is_some()
+    }
+
+    /// The parser of the options.
+    pub(super) fn parser(&mut self) -> &mut Command {
+        self.0.insert(Cli::command())
+    }
+}
+
+/// A command line as typed.
+pub(super) enum Typed {
+    /// Options and a command.
+    Options(ArgMatches),
+    /// A call for this text.
+    Text(String),
+}
+
+impl Typed {
+    fn text(text: &str) -> Self {
+        Self::Text(format!("{}\n", text.trim_end()))
+    }
+}
+
+/// Parses the words behind the program's name.
+///
+/// # Errors
+/// One sentence that says what is wrong.
+pub(super) fn parse(words: &[OsString], parser: &mut Command) -> Result<Typed> {
+    match parser.try_get_matches_from_mut(words) {
+        Ok(matches) => Ok(Typed::Options(matches)),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp => Ok(Typed::text(&help(words))),
+            ErrorKind::DisplayVersion => Ok(Typed::text(&error.to_string())),
+            _ => Err(anyhow!(usage_error::render(&error, words, parser))),
+        },
+    }
+}
+
+/// The help that these words ask for. The text around the options is put there only now, because
 /// every start would have to copy it.
-pub(super) fn help(words: &[OsString]) -> String {
+fn help(words: &[OsString]) -> String {
     let command = options::command()
         .help_template(TEMPLATE)
         .after_help(SHORT_NOTES)
         .after_long_help(LONG_NOTES);
-    match command.try_get_matches_from(super::typed::after_name(words)) {
+    match command.try_get_matches_from(words) {
         Err(asked) => asked.to_string(),
         Ok(_) => String::new(),
     }

@@ -1,14 +1,12 @@
-//! The lines of a file of options, each sound by itself.
+//! The lines of a policy file, before the parser of options looks at their values.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
-use clap::{Arg, CommandFactory as _};
+use clap::{Arg, Command};
 
-use super::options::Cli;
-use super::slips;
-use super::typed::{Leftovers, typed};
+use crate::cli::values::suggest;
 use crate::escape::{escaped, shortened};
 
 /// What a file cannot say: it would be another program, or none.
@@ -25,9 +23,8 @@ pub(super) struct Line<'a> {
     pub(super) word: OsString,
 }
 
-/// The lines of a file.
-pub(super) fn read<'a>(path: &Path, text: &'a str) -> Result<Vec<Line<'a>>> {
-    let command = Cli::command();
+/// The lines of a file that say something, each of which names an option.
+pub(super) fn read<'a>(path: &Path, text: &'a str, parser: &Command) -> Result<Vec<Line<'a>>> {
     let mut lines = Vec::new();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, text) in text.lines().enumerate() {
@@ -36,15 +33,7 @@ pub(super) fn read<'a>(path: &Path, text: &'a str) -> Result<Vec<Line<'a>>> {
             continue;
         }
         let number = index + 1;
-        if text.contains('\0') {
-            let fault = anyhow!("it holds a NUL byte; write it anew as text");
-            return Err(located(path, number, &fault));
-        }
-        let line = parse(&command, number, text).map_err(|error| located(path, number, &error))?;
-        // Whether it goes together with others is asked when all are known.
-        let words = ["retry".into(), line.word.clone(), "true".into()];
-        let value = typed(&words, &mut Leftovers::default());
-        value.map_err(|error| located(path, number, &error))?;
+        let line = parse(parser, number, text).map_err(|error| located(path, number, &error))?;
         lines.push(line);
     }
     Ok(lines)
@@ -62,7 +51,7 @@ pub(super) fn place(path: &Path, number: usize) -> String {
 }
 
 /// The last value that a file gives an option, whatever else is wrong with the file.
-pub(super) fn last_value<'a>(text: &'a str, option: &str) -> Option<&'a str> {
+pub(in crate::cli) fn last_value<'a>(text: &'a str, option: &str) -> Option<&'a str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().rev().map(|line| split(line.trim_start()));
     let mut values = lines.filter_map(|(name, value)| value.filter(|_| name == option));
@@ -83,7 +72,11 @@ fn split(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Reads `name value` or `name=value`, or the name of an option that takes none.
-fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Line<'a>> {
+fn parse<'a>(parser: &Command, number: usize, text: &'a str) -> Result<Line<'a>> {
+    ensure!(
+        !text.contains('\0'),
+        "it holds a NUL byte; write it anew as text"
+    );
     let (name, value) = split(text);
     let shown = shortened(&escaped(name.as_ref()));
     ensure!(
@@ -94,12 +87,12 @@ fn parse<'a>(command: &clap::Command, number: usize, text: &'a str) -> Result<Li
         !NOT_FOR_FILES.contains(&name),
         "'{name}' cannot stand in a file; give it on the command line"
     );
-    let option = command
+    let option = parser
         .get_arguments()
         .find(|option| option.get_long() == Some(name));
     let option = option.with_context(|| {
-        let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
-        match slips::meant(name, &known) {
+        let known: Vec<&str> = parser.get_arguments().filter_map(Arg::get_long).collect();
+        match suggest(name, &known) {
             Some(meant) => format!("there is no option '{shown}'; did you mean {meant}?"),
             None => format!("there is no option '{shown}'; see 'retry -h', and write the command on the command line"),
         }

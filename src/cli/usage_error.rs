@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::foreign::instead_of;
-use super::slips;
+use super::other_tools::remedy;
+use super::values::suggest;
 use crate::escape::{escaped, shortened};
 
 /// What is said to somebody who types the name alone.
@@ -16,7 +16,7 @@ Example: retry --attempts 3 --timeout 30s -- curl -fsS URL
 'retry -h' lists the options; 'man retry' explains them and has recipes";
 
 /// One sentence for an error of clap's about these words.
-pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Command) -> String {
+pub(super) fn render(error: &clap::Error, words: &[OsString], command: &clap::Command) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => shortened(&escaped(OsStr::new(text))),
         Some(ContextValue::Strings(texts)) => escaped(OsStr::new(&texts.join(", "))),
@@ -48,7 +48,7 @@ pub(super) fn of(error: &clap::Error, words: &[OsString], command: &clap::Comman
         }
         ErrorKind::InvalidValue => {
             let meant = match error.get(ContextKind::ValidValue) {
-                Some(ContextValue::Strings(valid)) => slips::meant(&value, valid),
+                Some(ContextValue::Strings(valid)) => suggest(&value, valid),
                 _ => None,
             };
             let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
@@ -81,7 +81,7 @@ fn reason(error: &clap::Error) -> String {
 /// `-version`, or `-qattempts`.
 fn clustered(letter: &str, words: &[OsString], command: &clap::Command) -> Option<String> {
     let letter = letter.strip_prefix('-').unwrap_or_default();
-    let said = words.iter().skip(1).find_map(|word| {
+    let said = words.iter().find_map(|word| {
         let (before, _) = word.to_str()?.strip_prefix('-')?.split_once(letter)?;
         let are_flags = before.bytes().all(|flag| b"qv".contains(&flag));
         are_flags.then(|| one_dash(word, command))
@@ -103,7 +103,7 @@ fn one_dash(word: &OsStr, command: &clap::Command) -> Option<String> {
     let name = word.to_str()?.strip_prefix('-')?;
     let name = name.split('=').next().unwrap_or_default();
     let long = format!("--{name}");
-    if let Some(hint) = instead_of(&long) {
+    if let Some(hint) = remedy(&long) {
         return Some(format!("there is no option -{name} here; {hint}"));
     }
     let mut ours = command.get_arguments().filter_map(clap::Arg::get_long);
@@ -112,7 +112,7 @@ fn one_dash(word: &OsStr, command: &clap::Command) -> Option<String> {
 }
 
 fn unknown(option: &str, suggested: &str) -> String {
-    match (instead_of(option), suggested) {
+    match (remedy(option), suggested) {
         (Some(hint), _) => format!("there is no option {option} here; {hint}"),
         (None, "") => format!(
             "there is no option {option}; see 'retry -h', or write -- before the command if it is part of that"
