@@ -7,6 +7,9 @@ mod other;
 
 use std::fmt;
 
+use signal_hook::consts;
+use signal_hook::low_level::signal_name;
+
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(not(target_os = "linux"))]
@@ -17,46 +20,18 @@ use system::real_time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Signal(i32);
 
-/// The signals that have a name on every system. Where two names share a number, the first one is
-/// shown.
-const NAMES: &[(&str, i32)] = &[
-    ("HUP", libc::SIGHUP),
-    ("INT", libc::SIGINT),
-    ("QUIT", libc::SIGQUIT),
-    ("ILL", libc::SIGILL),
-    ("TRAP", libc::SIGTRAP),
-    ("ABRT", libc::SIGABRT),
-    ("IOT", libc::SIGABRT),
-    ("BUS", libc::SIGBUS),
-    ("FPE", libc::SIGFPE),
-    ("KILL", libc::SIGKILL),
-    ("USR1", libc::SIGUSR1),
-    ("SEGV", libc::SIGSEGV),
-    ("USR2", libc::SIGUSR2),
-    ("PIPE", libc::SIGPIPE),
-    ("ALRM", libc::SIGALRM),
-    ("TERM", libc::SIGTERM),
-    ("CHLD", libc::SIGCHLD),
-    ("CLD", libc::SIGCHLD),
-    ("CONT", libc::SIGCONT),
-    ("STOP", libc::SIGSTOP),
-    ("TSTP", libc::SIGTSTP),
-    ("TTIN", libc::SIGTTIN),
-    ("TTOU", libc::SIGTTOU),
-    ("URG", libc::SIGURG),
-    ("XCPU", libc::SIGXCPU),
-    ("XFSZ", libc::SIGXFSZ),
-    ("VTALRM", libc::SIGVTALRM),
-    ("PROF", libc::SIGPROF),
-    ("WINCH", libc::SIGWINCH),
-    ("IO", libc::SIGIO),
-    ("POLL", libc::SIGIO),
-    ("SYS", libc::SIGSYS),
+/// Second names.
+const ALIASES: [(&str, i32); 3] = [
+    ("IOT", consts::SIGABRT),
+    ("CLD", consts::SIGCHLD),
+    ("POLL", consts::SIGIO),
 ];
 
-/// Every named signal of this system.
-fn names() -> impl Iterator<Item = &'static (&'static str, i32)> {
-    NAMES.iter().chain(system::NAMES)
+/// The name of a signal, without SIG.
+fn name_of(number: i32) -> Option<&'static str> {
+    let common = signal_name(number).and_then(|name| name.strip_prefix("SIG"));
+    let system = || system::NAMES.iter().find(|(_, own)| *own == number);
+    common.or_else(|| system().map(|(name, _)| *name))
 }
 
 /// The signals that end a process by default on every system and may be sent to end it or to tell
@@ -64,32 +39,32 @@ fn names() -> impl Iterator<Item = &'static (&'static str, i32)> {
 /// ILL, ABRT, TRAP, SYS, XFSZ), PIPE (ignored from the start), and those of job control (TSTP, TTIN,
 /// TTOU, WINCH, URG), whose defaults are right: the kernel gives them to the command itself.
 const FATAL: &[i32] = &[
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGALRM,
-    libc::SIGVTALRM,
-    libc::SIGPROF,
-    libc::SIGXCPU,
+    consts::SIGHUP,
+    consts::SIGINT,
+    consts::SIGQUIT,
+    consts::SIGTERM,
+    consts::SIGALRM,
+    consts::SIGVTALRM,
+    consts::SIGPROF,
+    consts::SIGXCPU,
 ];
 
 impl Signal {
-    pub(crate) const HUP: Self = Self(libc::SIGHUP);
-    pub(crate) const INT: Self = Self(libc::SIGINT);
-    pub(crate) const QUIT: Self = Self(libc::SIGQUIT);
-    pub(crate) const TERM: Self = Self(libc::SIGTERM);
-    pub(crate) const PIPE: Self = Self(libc::SIGPIPE);
-    pub(crate) const KILL: Self = Self(libc::SIGKILL);
-    pub(crate) const CONT: Self = Self(libc::SIGCONT);
-    pub(crate) const STOP: Self = Self(libc::SIGSTOP);
-    pub(crate) const CHLD: Self = Self(libc::SIGCHLD);
-    pub(crate) const TSTP: Self = Self(libc::SIGTSTP);
-    pub(crate) const TTIN: Self = Self(libc::SIGTTIN);
-    pub(crate) const TTOU: Self = Self(libc::SIGTTOU);
-    pub(crate) const XFSZ: Self = Self(libc::SIGXFSZ);
-    pub(crate) const USR1: Self = Self(libc::SIGUSR1);
-    pub(crate) const USR2: Self = Self(libc::SIGUSR2);
+    pub(crate) const HUP: Self = Self(consts::SIGHUP);
+    pub(crate) const INT: Self = Self(consts::SIGINT);
+    pub(crate) const QUIT: Self = Self(consts::SIGQUIT);
+    pub(crate) const TERM: Self = Self(consts::SIGTERM);
+    pub(crate) const PIPE: Self = Self(consts::SIGPIPE);
+    pub(crate) const KILL: Self = Self(consts::SIGKILL);
+    pub(crate) const CONT: Self = Self(consts::SIGCONT);
+    pub(crate) const STOP: Self = Self(consts::SIGSTOP);
+    pub(crate) const CHLD: Self = Self(consts::SIGCHLD);
+    pub(crate) const TSTP: Self = Self(consts::SIGTSTP);
+    pub(crate) const TTIN: Self = Self(consts::SIGTTIN);
+    pub(crate) const TTOU: Self = Self(consts::SIGTTOU);
+    pub(crate) const XFSZ: Self = Self(consts::SIGXFSZ);
+    pub(crate) const USR1: Self = Self(consts::SIGUSR1);
+    pub(crate) const USR2: Self = Self(consts::SIGUSR2);
 
     /// The signal of this number, if there is one. Some that have no name may kill all the same:
     /// the C library keeps a few for itself.
@@ -98,8 +73,11 @@ impl Signal {
     }
 
     fn last() -> i32 {
-        let named = names().map(|(_, number)| *number).max();
-        named.unwrap_or_default().max(real_time().1)
+        // The last of those that every system has; real-time ones and a few of one system follow.
+        let own = system::NAMES.iter().map(|(_, number)| *number).max();
+        own.unwrap_or_default()
+            .max(consts::SIGSYS)
+            .max(real_time().1)
     }
 
     /// Reads a name in any case, with or without `SIG`: `TERM`, `sigkill`, `RTMIN+1`, `RTMAX-2`.
@@ -111,8 +89,11 @@ impl Signal {
                 .all(|byte| byte.is_ascii_digit())
                 .then(|| text.parse().ok())?
         };
-        if let Some((_, number)) = names().find(|(known, _)| *known == name) {
-            return Some(Self(*number));
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+        let alias = alias.map(|(_, number)| Self(*number));
+        let named = || Self::all().find(|signal| name_of(signal.0) == Some(name));
+        if let Some(signal) = alias.or_else(named) {
+            return Some(signal);
         }
         if name.len() < upper.len() && !name.is_empty() && digits(name).is_some() {
             return digits(name).and_then(Self::from_number);
@@ -163,7 +144,7 @@ impl Signal {
 
 impl fmt::Display for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((name, _)) = names().find(|(_, number)| *number == self.0) {
+        if let Some(name) = name_of(self.0) {
             return write!(f, "SIG{name}");
         }
         let (first, last) = real_time();
@@ -188,7 +169,7 @@ mod tests {
         for name in ["TERM", "term", "SIGTERM", "sigterm", "Sigterm"] {
             assert_eq!(
                 Signal::from_name(name),
-                Some(Signal(libc::SIGTERM)),
+                Some(Signal(consts::SIGTERM)),
                 "{name}"
             );
         }

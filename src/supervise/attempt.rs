@@ -61,11 +61,7 @@ impl Supervisor<'_> {
                 ..outcome.into()
             });
         }
-        let signals = (
-            self.signal_queue.saved_dispositions(),
-            self.signal_queue.mask_at_start(),
-        );
-        let started = self.spawner.spawn(role, attempt, &ends, signals);
+        let started = self.spawner.spawn(role, attempt, &ends);
         // The command has them, and is to be the only one: their end is to be noticed.
         drop(ends);
         let spawned = started.map(|started| SpawnedChild {

@@ -10,7 +10,7 @@ use super::signal_queue::{self, SignalEvent};
 use crate::engine::{Emit, World as _};
 use crate::event::Event;
 use crate::signal::Signal;
-use crate::sys::{self, terminal};
+use crate::sys::terminal;
 
 /// A countdown for less would only flicker.
 const SHORTEST_COUNTDOWN: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ impl Supervisor<'_> {
             return waited;
         }
         emit(&Event::Waited);
-        sys::obey_stops();
+        self.signal_queue.obey_stops();
         // A ^Z that came at the last moment is not lost.
         let late = self.fatal_signal(emit);
         Ok(waited?.or(late))
@@ -58,7 +58,7 @@ impl Supervisor<'_> {
             let mut wake = left;
             if counts_down {
                 // A stop has put it back.
-                sys::handle_unless_ignored(Signal::TSTP)?;
+                self.signal_queue.handle_stops()?;
                 if terminal::is_in_front() {
                     emit(&Event::Waiting(left));
                 }
@@ -75,7 +75,7 @@ impl Supervisor<'_> {
             if signal == Signal::TSTP {
                 // Heard only while a countdown stands there, which is not to stay.
                 emit(&Event::Waited);
-                sys::stop();
+                self.signal_queue.stop();
             } else if !signal_queue::is_fatal(signal) {
                 if signal_queue::is_for_the_command(signal) {
                     emit(&Event::Ignored(signal));

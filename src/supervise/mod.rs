@@ -73,7 +73,8 @@ impl<'a> Supervisor<'a> {
             Grouping::New => false,
             Grouping::Inherit => true,
         };
-        let spawner = Spawner::new(job, run_id, !shares_group).context("cannot use these words")?;
+        let spawner = Spawner::new(job, run_id, !shares_group, signal_queue.at_start().clone())
+            .context("cannot use these words")?;
         Ok(Self {
             begun,
             signal_queue,

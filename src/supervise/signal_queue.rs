@@ -10,7 +10,7 @@ use rustix::process::{Pid, getpid, getsid};
 
 use crate::signal::Signal;
 use crate::sys::fd::pipe_without_waits;
-use crate::sys::{self, Mask, SavedDisposition, startup};
+use crate::sys::{self, SavedDisposition, SignalState, StopHandler, startup};
 
 /// A signal as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,13 @@ pub(super) struct SignalEvent {
     pub(super) from_kernel: bool,
 }
 
-/// The queue, and what was true of signals before there was one.
+/// The signals that have arrived, in a pipe that the handlers write to.
 pub(super) struct SignalQueue {
     reader: OwnedFd,
+    writer: &'static OwnedFd,
     handled: Vec<Signal>,
-    saved_dispositions: Vec<SavedDisposition>,
-    mask_at_start: Mask,
+    at_start: SignalState,
+    stop_handler: StopHandler,
 }
 
 /// Whether this signal ends the retrying.
@@ -51,28 +52,72 @@ pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
 }
 
 impl SignalQueue {
-    /// Installs the handlers. What is ignored at the start stays ignored, for us and the command
-    /// (nohup); what is blocked stays blocked. Only SIGCHLD and SIGCONT are taken in any
-    /// case, because without them we would never learn of the command's end or our own stop.
+    /// Installs the handlers. A signal that is ignored at the start stays ignored, for us and the
+    /// command (nohup); one that is blocked stays blocked. Only CHLD and CONT are handled in any case,
+    /// because without them we would never learn of the command's end or our own stop.
+    ///
+    /// # Errors
+    /// When the system has no descriptor left, or refuses a handler.
     pub(super) fn open() -> io::Result<Self> {
         let (reader, writer) = pipe_without_waits()?;
         // The handlers live as long as the process does, so their end of the pipe does too.
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
         // A signal between the handler's installation and what it is to do would be lost.
-        let mask_at_start = sys::hold_signals();
-        sys::write_to(writer);
-        let (mut handled, mut saved_dispositions) = (Vec::with_capacity(16), Vec::new());
-        let hooked = handle_all(&mut handled, &mut saved_dispositions);
-        sys::release_signals(&mask_at_start);
+        let mask = sys::hold_signals();
+        let mut queue = Self {
+            reader,
+            writer,
+            handled: Vec::with_capacity(16),
+            at_start: SignalState {
+                dispositions: Vec::with_capacity(20),
+                mask,
+            },
+            stop_handler: StopHandler::default(),
+        };
+        let handled = queue.handle_all();
+        sys::release_signals(&mask);
         sys::unblock(Signal::CHLD);
         sys::unblock(Signal::CONT);
-        hooked?;
-        Ok(Self {
-            reader,
-            handled,
-            saved_dispositions,
-            mask_at_start,
-        })
+        handled?;
+        Ok(queue)
+    }
+
+    fn handle_all(&mut self) -> io::Result<()> {
+        for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
+            self.handle_unless_ignored(signal)?;
+        }
+        // As another process their default ends us, and with us the command; as PID 1 it does nothing.
+        let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
+        for signal in real_time.into_iter().flatten() {
+            // Who watches us, such as valgrind, may keep one of these for itself.
+            let _ = self.handle_unless_ignored(signal);
+        }
+        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
+        // it, as if the time stopped had not passed.
+        for signal in [Signal::CONT, Signal::CHLD] {
+            self.handle(signal)?;
+        }
+        // A line that is too much for a limit on the size of files is lost, and we go on.
+        let ignored = [
+            SavedDisposition::ignoring(Signal::XFSZ),
+            startup::saved_sigpipe(),
+        ];
+        self.at_start.dispositions.extend(ignored);
+        Ok(())
+    }
+
+    fn handle_unless_ignored(&mut self, signal: Signal) -> io::Result<()> {
+        if sys::is_ignored(signal) {
+            return Ok(());
+        }
+        self.handle(signal)
+    }
+
+    fn handle(&mut self, signal: Signal) -> io::Result<()> {
+        let saved = SavedDisposition::handling(signal, self.writer)?;
+        self.at_start.dispositions.push(saved);
+        self.handled.push(signal);
+        Ok(())
     }
 
     /// The signals that reach us.
@@ -80,14 +125,27 @@ impl SignalQueue {
         &self.handled
     }
 
-    /// What the command is to find as it was at the start, and would not by itself.
-    pub(super) fn saved_dispositions(&self) -> &[SavedDisposition] {
-        &self.saved_dispositions
+    /// The state of signals that the command is to find.
+    pub(super) fn at_start(&self) -> &SignalState {
+        &self.at_start
     }
 
-    /// The signals that were blocked at the start.
-    pub(super) fn mask_at_start(&self) -> &Mask {
-        &self.mask_at_start
+    /// Has ^Z reach us, too, until [`Self::obey_stops`]. A stop removes its handler.
+    ///
+    /// # Errors
+    /// When the system refuses a handler.
+    pub(super) fn handle_stops(&mut self) -> io::Result<()> {
+        self.stop_handler.install(self.writer)
+    }
+
+    /// Has ^Z stop us again.
+    pub(super) fn obey_stops(&self) {
+        self.stop_handler.remove();
+    }
+
+    /// Stops here, as ^Z would have, until we are continued.
+    pub(super) fn stop(&self) {
+        self.stop_handler.stop();
     }
 
     /// Takes what has arrived, in order.
@@ -133,31 +191,4 @@ impl SignalQueue {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// Hears every signal that we hear.
-fn handle_all(
-    handled: &mut Vec<Signal>,
-    saved_dispositions: &mut Vec<SavedDisposition>,
-) -> io::Result<()> {
-    for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
-        handled.extend(sys::handle_unless_ignored(signal)?.then_some(signal));
-    }
-    // Elsewhere their default ends us, and with us the command; as PID 1 it does nothing.
-    let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
-    for signal in real_time.into_iter().flatten() {
-        // Who watches us, such as valgrind, may keep one of these for itself.
-        let has_reader = sys::handle_unless_ignored(signal).unwrap_or(false);
-        handled.extend(has_reader.then_some(signal));
-    }
-    // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
-    // it, as if the time stopped had not passed.
-    for signal in [Signal::CONT, Signal::CHLD] {
-        saved_dispositions.extend(sys::handle(signal)?);
-        handled.push(signal);
-    }
-    // A line that is too much for a limit on the size of files is lost, and we go on.
-    saved_dispositions.extend(SavedDisposition::of_ignored(Signal::XFSZ));
-    saved_dispositions.extend(startup::saved_sigpipe());
-    Ok(())
 }

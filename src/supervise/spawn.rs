@@ -11,7 +11,7 @@ use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Outcome, StartFault}
 use crate::sys::path_search::candidates;
 use crate::sys::spawn::Codes;
 use crate::sys::stdio::ChildStdio;
-use crate::sys::{self, Mask, SavedDisposition, SpawnSpec, Started, startup};
+use crate::sys::{self, SignalState, SpawnSpec, Started, startup};
 
 /// What the command is told of the run in its environment.
 const RETRY_VARS: [&str; 4] = [
@@ -32,6 +32,8 @@ const CODES: Codes = Codes {
 /// Starts one command again and again.
 pub(super) struct Spawner {
     leads_group: bool,
+    /// The state of signals that the command is to find.
+    signals: SignalState,
     command: Program,
     /// What is run before a retry.
     hook: Option<Program>,
@@ -73,7 +75,12 @@ impl Spawner {
     ///
     /// # Errors
     /// When a word of the command cannot be one.
-    pub(super) fn new(job: &Job, run_id: &str, leads_group: bool) -> io::Result<Self> {
+    pub(super) fn new(
+        job: &Job,
+        run_id: &str,
+        leads_group: bool,
+        signals: SignalState,
+    ) -> io::Result<Self> {
         let is_told = |entry: &&CStr| {
             let is_named = |name: &&str| {
                 let value = entry.to_bytes().strip_prefix(name.as_bytes());
@@ -85,6 +92,7 @@ impl Spawner {
         let most = entry(most, &job.policy.attempts.to_string())?;
         Ok(Self {
             leads_group,
+            signals,
             command: Program::new(job.command.clone())?,
             hook: job.before_retry.clone().map(by_shell).transpose()?,
             inherited: startup::environment()
@@ -109,8 +117,7 @@ impl Spawner {
         &self,
         role: Role,
         attempt: &Attempt<'_>,
-        ends: &ChildStdio,
-        (saved_dispositions, mask): (&[SavedDisposition], &Mask),
+        stdio: &ChildStdio,
     ) -> Result<Started, StartFault> {
         let program = match (role, &self.hook) {
             (Role::Hook, Some(hook)) => hook,
@@ -125,10 +132,9 @@ impl Spawner {
                 words: &program.words,
                 environment: &environment,
                 codes: CODES,
-                ends,
+                stdio,
                 leads_group: self.leads_group,
-                saved_dispositions,
-                mask,
+                signals: &self.signals,
             })
         });
         let name = program

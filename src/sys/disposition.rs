@@ -1,65 +1,30 @@
-//! The one handler of signals: it writes what arrives into a pipe.
-//!
-//! signal-hook's registry would do the same, but copies its table for each signal, and there are
-//! fifty: half of all instructions of a run of `true`.
+//! Dispositions of signals: the default, ignored, or a handler that writes into a pipe.
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::io::Errno;
+use signal_hook_registry::register_sigaction;
 
 use super::system::is_from_kernel;
-use super::{Mask, ignore, is_ignored, kill, own_pid, reset};
+use super::{Mask, kill, own_pid};
 use crate::signal::Signal;
 
-/// The bytes that the handler writes for a signal: its number, and whether the kernel made it.
+/// The length of a record in the pipe: the signal's number, and whether the kernel made it.
 pub(crate) const RECORD: usize = 2;
 
-/// The pipe that the handler writes to.
-static PIPE: AtomicI32 = AtomicI32::new(-1);
-
-/// The process whose signals are heard.
-static OWNER: AtomicI32 = AtomicI32::new(0);
-
-/// Has the handler write what comes to this process to this pipe, which is never closed.
-pub(crate) fn write_to(pipe: &'static OwnedFd) {
-    PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
-    OWNER.store(own_pid(), Ordering::Relaxed);
+/// The state of signals at the start, which the command is to find again.
+#[derive(Clone)]
+pub(crate) struct SignalState {
+    /// The dispositions of all signals that we have changed.
+    pub(crate) dispositions: Vec<SavedDisposition>,
+    /// The signals that were blocked.
+    pub(crate) mask: Mask,
 }
 
-extern "C" fn tell(number: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
-    if own_pid() != OWNER.load(Ordering::Relaxed) {
-        return give_back(number);
-    }
-    // SAFETY: the system gives a pointer to what it says of the signal, or none.
-    let is_from_kernel = unsafe { info.as_ref() }.is_some_and(is_from_kernel);
-    let number = u8::try_from(number).unwrap_or(0);
-    let record: [u8; RECORD] = [number, u8::from(is_from_kernel)];
-    // SAFETY: the pipe is never closed.
-    let pipe = unsafe { BorrowedFd::borrow_raw(PIPE.load(Ordering::Relaxed)) };
-    // A pipe that is full holds thousands of signals that we have not been let hear. Anything else
-    // that comes between must not lose the one that we wait for.
-    let written = rustix::io::write(pipe, &record);
-    if written.is_err_and(|error| error != Errno::AGAIN) {
-        let _ = rustix::io::write(pipe, &record);
-    }
-}
-
-/// A child that is about to execute the command has been given what is the command's. It takes
-/// effect when the handler returns, as it would have behind the exec, which resets all handlers: to
-/// reset them before would take a system call for each.
-fn give_back(number: libc::c_int) {
-    if let Some(signal) = Signal::from_number(number) {
-        reset(signal);
-        let _ = kill(own_pid(), signal);
-    }
-}
-
-/// What was done with a signal before us, where the command would not find it so by itself: an exec
-/// makes a handler the default, and leaves ignored what is ignored.
+/// The disposition of a signal before we changed it.
 #[derive(Clone, Copy)]
 pub(crate) struct SavedDisposition {
     pub(super) signal: Signal,
@@ -67,18 +32,46 @@ pub(crate) struct SavedDisposition {
 }
 
 impl SavedDisposition {
-    /// Ignores this signal, and tells what was before, should that be something else.
-    pub(crate) fn of_ignored(signal: Signal) -> Option<Self> {
+    /// Ignores a signal.
+    pub(crate) fn ignoring(signal: Signal) -> Self {
         let was_ignored = is_ignored(signal);
         ignore(signal);
-        (!was_ignored).then_some(Self {
+        Self {
+            signal,
+            was_ignored,
+        }
+    }
+
+    /// Has a handler write a record into the pipe, which is never closed, for each arrival of a
+    /// signal, whether or not it was ignored.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn handling(signal: Signal, pipe: &'static OwnedFd) -> io::Result<Self> {
+        let was_ignored = is_ignored(signal);
+        let number = signal.number();
+        let tell = move |info: &libc::siginfo_t| {
+            let record: [u8; RECORD] = [
+                u8::try_from(number).unwrap_or(0),
+                u8::from(is_from_kernel(info)),
+            ];
+            // A full pipe holds thousands of signals that we have not been let read. Any other error
+            // must not lose the one that a wait is for.
+            let written = rustix::io::write(pipe, &record);
+            if written.is_err_and(|error| error != Errno::AGAIN) {
+                let _ = rustix::io::write(pipe, &record);
+            }
+        };
+        // SAFETY: it makes system calls that a handler may make, and neither allocates nor locks.
+        unsafe { register_sigaction(number, tell) }?;
+        Ok(Self {
             signal,
             was_ignored,
         })
     }
 
-    /// Puts it back.
-    pub(crate) fn restore(self) {
+    /// Restores it.
+    pub(super) fn restore(self) {
         if self.was_ignored {
             ignore(self.signal);
         } else {
@@ -87,59 +80,67 @@ impl SavedDisposition {
     }
 }
 
-/// Hears this signal, unless it was ignored when we were started: then it stays so. Tells whether
-/// it is heard.
-///
-/// # Errors
-/// When the system does not let us.
-pub(crate) fn handle_unless_ignored(signal: Signal) -> io::Result<bool> {
-    let was_ignored = handle(signal)?.is_some();
-    if was_ignored {
-        ignore(signal);
+/// The handler of ^Z, which stands only while a countdown does.
+#[derive(Default)]
+pub(crate) struct StopHandler(Option<libc::sigaction>);
+
+impl StopHandler {
+    /// Installs it, unless ^Z is ignored. The registry installs one only once, so that it is kept.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn install(&mut self, pipe: &'static OwnedFd) -> io::Result<()> {
+        if let Some(handler) = &self.0 {
+            // SAFETY: the handler is the registry's own, as the system had it.
+            unsafe { libc::sigaction(libc::SIGTSTP, ptr::from_ref(handler), ptr::null_mut()) };
+        } else if !is_ignored(Signal::TSTP) {
+            SavedDisposition::handling(Signal::TSTP, pipe)?;
+            self.0 = Some(action_of(Signal::TSTP));
+        }
+        Ok(())
     }
-    Ok(!was_ignored)
-}
 
-/// Hears this signal in any case, and tells what was before, should it have been ignored.
-///
-/// # Errors
-/// When the system does not let us.
-pub(crate) fn handle(signal: Signal) -> io::Result<Option<SavedDisposition>> {
-    let was_ignored = set(signal)?.sa_sigaction == libc::SIG_IGN;
-    Ok(was_ignored.then_some(SavedDisposition {
-        signal,
-        was_ignored,
-    }))
-}
-
-/// Installs the handler, and returns what was there.
-fn set(signal: Signal) -> io::Result<libc::sigaction> {
-    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: zeroes are a valid action; the handler is of the type that goes with its flags, and
-    // calls nothing that a handler may not; the old action is written to memory of its type.
-    unsafe {
-        let mut new = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-        new.sa_sigaction = tell as *const () as libc::sighandler_t;
-        // One at a time: the stack of a child has room for few, and the kernel's order is that of
-        // the numbers, which nested handlers would turn round.
-        new.sa_mask = Mask::all().0;
-        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_NOCLDSTOP;
-        match libc::sigaction(signal.number(), ptr::from_ref(&new), old.as_mut_ptr()) {
-            0 => Ok(old.assume_init()),
-            _ => Err(io::Error::last_os_error()),
+    /// Has ^Z stop us again.
+    pub(crate) fn remove(&self) {
+        if self.0.is_some() {
+            reset(Signal::TSTP);
         }
     }
-}
 
-/// Has ^Z stop us again, after it was heard.
-pub(crate) fn obey_stops() {
-    if !is_ignored(Signal::TSTP) {
-        reset(Signal::TSTP);
+    /// Stops here, as ^Z would have, until we are continued.
+    pub(crate) fn stop(&self) {
+        self.remove();
+        let _ = kill(own_pid(), Signal::TSTP);
     }
 }
 
-/// Stops here, as ^Z would have, until we are told to go on.
-pub(crate) fn stop() {
-    obey_stops();
-    let _ = kill(own_pid(), Signal::TSTP);
+/// Whether a signal is ignored.
+pub(crate) fn is_ignored(signal: Signal) -> bool {
+    action_of(signal).sa_sigaction == libc::SIG_IGN
+}
+
+fn action_of(signal: Signal) -> libc::sigaction {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action changes nothing; the old one is written to memory of its type, and
+    // zeroes are a valid action if the call fails.
+    unsafe {
+        libc::sigaction(signal.number(), ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    }
+}
+
+/// Gives a signal its default action.
+pub(super) fn reset(signal: Signal) {
+    set(signal, libc::SIG_DFL);
+}
+
+/// Ignores a signal.
+fn ignore(signal: Signal) {
+    set(signal, libc::SIG_IGN);
+}
+
+/// Sets an action that is no function.
+fn set(signal: Signal, action: libc::sighandler_t) {
+    // SAFETY: the system's own actions run no code of ours.
+    unsafe { libc::signal(signal.number(), action) };
 }

@@ -22,7 +22,6 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
 use std::mem::MaybeUninit;
 use std::os::unix::fs::FileTypeExt as _;
-use std::ptr;
 
 use rustix::process::{Pid, getpid};
 
@@ -33,23 +32,10 @@ use other as system;
 
 use crate::signal::Signal;
 
-pub(crate) use disposition::{
-    RECORD, SavedDisposition, handle, handle_unless_ignored, obey_stops, stop, write_to,
-};
+use disposition::reset;
+pub(crate) use disposition::{RECORD, SavedDisposition, SignalState, StopHandler, is_ignored};
 pub(crate) use spawn::{SpawnSpec, Started, start};
 pub(crate) use system::give_back_memory;
-
-/// Whether this signal is ignored.
-pub(crate) fn is_ignored(signal: Signal) -> bool {
-    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a null new action changes nothing; the old one is written to memory of its type, and
-    // zeroes are a valid action if the call fails.
-    let action = unsafe {
-        libc::sigaction(signal.number(), ptr::null(), action.as_mut_ptr());
-        action.assume_init()
-    };
-    action.sa_sigaction == libc::SIG_IGN
-}
 
 /// A set of blocked signals.
 #[derive(Clone, Copy)]
@@ -138,18 +124,6 @@ pub(crate) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
     let done = wait();
     release_signals(&before);
     done
-}
-
-/// Gives a signal its default action.
-fn reset(signal: Signal) {
-    // SAFETY: the default action is no code of ours.
-    unsafe { libc::signal(signal.number(), libc::SIG_DFL) };
-}
-
-/// Ignores a signal.
-pub(crate) fn ignore(signal: Signal) {
-    // SAFETY: ignoring a signal is no code of ours.
-    unsafe { libc::signal(signal.number(), libc::SIG_IGN) };
 }
 
 /// Dies of this signal, without a core file of our own beside the command's. It returns where that

@@ -29,8 +29,8 @@ static WAS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 /// # Errors
 /// When there is nothing to put where a standard stream is closed.
 pub(crate) fn sanitize_std_fds() -> io::Result<()> {
-    let was_ignored = SavedDisposition::of_ignored(Signal::PIPE).is_none();
-    SIGPIPE_WAS_IGNORED.store(was_ignored, Ordering::Relaxed);
+    let saved = SavedDisposition::ignoring(Signal::PIPE);
+    SIGPIPE_WAS_IGNORED.store(saved.was_ignored, Ordering::Relaxed);
     for (was_closed, stream) in WAS_CLOSED.iter().zip([stdin(), stdout(), stderr()]) {
         if fcntl_getfd(stream).is_err() {
             was_closed.store(true, Ordering::Relaxed);
@@ -72,13 +72,12 @@ pub(crate) fn close_what_was_closed() {
     }
 }
 
-/// How SIGPIPE was treated when the process started, should the command not find it so by itself.
-pub(crate) fn saved_sigpipe() -> Option<SavedDisposition> {
-    let was_ignored = SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed);
-    (!was_ignored).then_some(SavedDisposition {
+/// The disposition of SIGPIPE when the process started.
+pub(crate) fn saved_sigpipe() -> SavedDisposition {
+    SavedDisposition {
         signal: Signal::PIPE,
-        was_ignored,
-    })
+        was_ignored: SIGPIPE_WAS_IGNORED.load(Ordering::Relaxed),
+    }
 }
 
 /// Our environment as it was given to us, whatever its entries look like.

@@ -285,7 +285,7 @@ fn one_file_knows_clap_and_one_sends_signals() {
             "supervise/child",
             "sys/mod",
             // A child that never became the command.
-            "sys/spawn/linux",
+            "sys/spawn",
         ],
     );
 }
