@@ -75,7 +75,7 @@ pub(crate) fn parse(
     match named.or_else(|| usual.map(PathBuf::from)) {
         Some(path) => {
             let text = (policy_source.read)(&path)?;
-            policy_file::merge(&typed, (&path, &text), parser)
+            policy_file::merge(&typed, &path, &text, parser)
         }
         None => Cli::from_arg_matches_mut(&mut typed)?.meant(),
     }

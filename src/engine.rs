@@ -74,7 +74,12 @@ pub(crate) fn run(
         let last = last.insert(failed);
         // Counted from the end of the attempt: what reporting it took is not added.
         let until = now.saturating_add(delay);
-        match until_next(policy, world, (number, until, last), emit)? {
+        let delay = Delay {
+            after: number,
+            until,
+            last,
+        };
+        match until_next(policy, world, &delay, emit)? {
             Next::Attempt => {}
             Next::Failed(ending) => hook = Some(ending),
             Next::Over(status) => return Ok(status),
@@ -126,6 +131,15 @@ struct Last {
     exit: Exit,
 }
 
+/// The delay before a retry.
+struct Delay<'a> {
+    /// The attempt that it follows.
+    after: u64,
+    /// When it is over.
+    until: Duration,
+    last: &'a Last,
+}
+
 /// What comes after a delay.
 enum Next {
     /// Another run of the command.
@@ -140,10 +154,15 @@ enum Next {
 fn until_next(
     policy: &Policy,
     world: &mut impl World,
-    (attempt, until, last): (u64, Duration, &Last),
+    delay: &Delay<'_>,
     emit: &mut Emit<'_>,
 ) -> Result<Next> {
-    if let Some(signal) = world.pause(until, emit)? {
+    let Delay {
+        after: attempt,
+        last,
+        ..
+    } = *delay;
+    if let Some(signal) = world.pause(delay.until, emit)? {
         return Ok(Next::Over(interrupted(signal, attempt, world, emit)));
     }
     if is_too_late(policy, world, attempt, emit) {

@@ -186,14 +186,6 @@ impl Attempts {
             Self::Unlimited => None,
         }
     }
-
-    /// Whether `made` attempts are all there may be.
-    pub(crate) fn used_up_by(self, made: u64) -> bool {
-        match self {
-            Self::AtMost(count) => made >= count,
-            Self::Unlimited => false,
-        }
-    }
 }
 
 impl fmt::Display for Attempts {

@@ -104,7 +104,8 @@ impl Policy {
         if let Some(reason) = self.what_rules_out(ending) {
             return Decision::Stop(reason);
         }
-        if self.attempts.used_up_by(history.attempts) {
+        let most = self.attempts.most();
+        if most.is_some_and(|most| history.attempts >= most) {
             return Decision::Stop(Reason::Attempts);
         }
         let range = self.backoff.range(history.state);

@@ -28,7 +28,8 @@ pub(super) use lines::last_value;
 /// One sentence, with the line of the file that is wrong.
 pub(super) fn merge(
     typed: &ArgMatches,
-    (path, text): (&Path, &str),
+    path: &Path,
+    text: &str,
     parser: &mut Command,
 ) -> Result<Request> {
     let mut lines = read(path, text, parser)?;

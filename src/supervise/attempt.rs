@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result};
 
-use super::child::SpawnedChild;
 use super::child::reap_orphans;
+use super::child::{ChildEnd, SpawnedChild};
 use super::spawn::Role;
 use super::spawn_error::fault;
 use super::{Supervisor, signal_queue};
@@ -34,14 +34,13 @@ impl Supervisor<'_> {
     }
 
     /// Runs the command or the hook once, to its end.
-    pub(super) fn run(
-        &mut self,
-        role: Role,
-        attempt: &Attempt<'_>,
-        escalation: Escalation,
-        ends: ChildStdio,
-        emit: &mut Emit<'_>,
-    ) -> Result<Ending> {
+    pub(super) fn run(&mut self, launch: Launch<'_>, emit: &mut Emit<'_>) -> Result<ChildEnd> {
+        let Launch {
+            role,
+            attempt,
+            escalation,
+            stdio,
+        } = launch;
         let modes = escalation.has_limit().then(terminal::modes).flatten();
         // With signals held back, what comes from here on waits until it can be passed on.
         let held = sys::hold_signals();
@@ -55,15 +54,14 @@ impl Supervisor<'_> {
             .find(|signal| signal_queue::is_fatal(*signal))
         {
             sys::release_signals(&held);
-            let outcome = Outcome::Killed(signal);
-            return Ok(Ending {
+            return Ok(ChildEnd {
                 interrupted: Some(signal),
-                ..outcome.into()
+                ..Outcome::Killed(signal).into()
             });
         }
-        let started = self.spawner.spawn(role, attempt, &ends);
+        let started = self.spawner.spawn(role, attempt, &stdio);
         // The command has them, and is to be the only one: their end is to be noticed.
-        drop(ends);
+        drop(stdio);
         let spawned = started.map(|started| SpawnedChild {
             missed: started.missed,
             pid: started.pid,
@@ -73,28 +71,29 @@ impl Supervisor<'_> {
         sys::release_signals(&held);
         match spawned {
             Ok(spawned) => {
-                let ending = self.supervise(spawned, escalation, emit)?;
-                if let Some(modes) = modes.filter(|_| ending.outcome == Outcome::TimedOut) {
+                let end = self.watch(spawned, escalation, emit)?;
+                if let Some(modes) = modes.filter(|_| end.outcome == Outcome::TimedOut) {
                     modes.give_back();
                 }
-                Ok(ending)
+                Ok(end)
             }
             Err(fault) => Ok(Outcome::NotStarted(fault).into()),
         }
     }
 
-    /// Passes on what the attempt has written until its end, as long as our readers may take; adds to
-    /// the ending what comes meanwhile.
-    pub(super) fn drain(&mut self, ending: &mut Ending, emit: &mut Emit<'_>) -> Result<()> {
-        let mut gives_up = match ending.outcome {
+    /// Passes on what the attempt has written until its end, as long as our readers may take. Tells
+    /// the fatal signal that comes meanwhile, if the attempt had none before.
+    pub(super) fn drain(&mut self, end: &ChildEnd, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
+        let mut gives_up = match end.outcome {
             Outcome::TimedOut => self.now().checked_add(PATIENCE),
             _ => self.deadline,
         };
+        let mut interrupted = end.interrupted;
         let mut is_hurried = false;
         loop {
             self.streams.pump();
-            ending.interrupted = ending.interrupted.or(self.fatal_signal(emit));
-            if ending.interrupted.is_some() && !is_hurried {
+            interrupted = interrupted.or(self.fatal_signal(emit));
+            if interrupted.is_some() && !is_hurried {
                 is_hurried = true;
                 let patience_ends = self.now() + PATIENCE;
                 gives_up = gives_up.into_iter().chain([patience_ends]).min();
@@ -102,26 +101,25 @@ impl Supervisor<'_> {
             reap_orphans(None);
             let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
             if self.streams.is_drained() || left.is_some_and(|left| left.is_zero()) {
-                return Ok(());
+                return Ok(interrupted);
             }
             self.signal_queue.wait(left, self.streams.watched())?;
         }
     }
 
-    /// Adds to an attempt's end what its streams have told.
-    pub(super) fn note(
+    /// The ending of an attempt whose child has ended like this, and whose streams have told that.
+    ///
+    /// # Errors
+    /// When its output cannot be kept, or written to where it belongs.
+    pub(super) fn ending(
         &mut self,
+        end: ChildEnd,
         findings: Findings,
-        ending: &mut Ending,
         emit: &mut Emit<'_>,
-    ) -> Result<()> {
-        ending.matched = findings.matched;
-        ending.server_wait = findings.server_wait;
-        self.interrupted = ending.interrupted;
-        let failed = ending.outcome != Outcome::Exited(0);
-        ending.input_eaten =
-            (failed || ending.matched.fail_if.is_some()) && self.streams.is_input_eaten();
-        if let Some(error) = findings.unreadable.filter(|_| failed) {
+    ) -> Result<Ending> {
+        self.interrupted = end.interrupted;
+        let has_failed = end.outcome != Outcome::Exited(0);
+        if let Some(error) = findings.unreadable.filter(|_| has_failed) {
             emit(&Event::HeadsUnreadable(described(&error)));
         }
         if let Some(error) = findings.unkept {
@@ -129,31 +127,42 @@ impl Supervisor<'_> {
             self.deliver(false, emit)?;
             return Err(error).context(NOT_HELD);
         }
-        let Some(loss) = findings.loss else {
-            return Ok(());
-        };
+        let mut matched = findings.matched;
         // What was not delivered whole is no success, whatever it has said.
-        ending.matched.success_if = None;
-        let has_exited = matches!(ending.outcome, Outcome::Exited(_));
-        let cut_short = match (loss, ending.interrupted) {
-            (Loss::Failed(error), _) => return Err(error).context(NOT_WRITTEN),
+        matched.success_if = matched.success_if.filter(|_| findings.loss.is_none());
+        let (cut_short, is_late) = match (findings.loss, end.interrupted) {
+            (None, _) => (None, false),
+            (Some(Loss::Failed(error)), _) => return Err(error).context(NOT_WRITTEN),
             // Without us it would have died of this.
-            (Loss::NoReader, _) => Outcome::Killed(Signal::PIPE),
-            (Loss::NotTaken, Some(signal)) => Outcome::Killed(signal),
-            (Loss::NotTaken, None) => {
-                ending.undelivered = has_exited;
-                return Ok(());
-            }
+            (Some(Loss::NoReader), _) => (Some(Outcome::Killed(Signal::PIPE)), false),
+            (Some(Loss::NotTaken), Some(signal)) => (Some(Outcome::Killed(signal)), false),
+            (Some(Loss::NotTaken), None) => (None, true),
         };
-        if has_exited {
-            ending.outcome = cut_short;
-        }
-        Ok(())
+        let has_exited = matches!(end.outcome, Outcome::Exited(_));
+        let may_have_failed = has_failed || matched.fail_if.is_some();
+        Ok(Ending {
+            outcome: cut_short.filter(|_| has_exited).unwrap_or(end.outcome),
+            interrupted: end.interrupted,
+            left_behind: end.left_behind,
+            by_idle_timeout: end.by_idle_timeout,
+            undelivered: is_late && has_exited,
+            input_eaten: may_have_failed && self.streams.is_input_eaten(),
+            matched,
+            server_wait: findings.server_wait,
+        })
     }
 }
 
+/// One run of the command or the hook.
+pub(super) struct Launch<'a> {
+    pub(super) role: Role,
+    pub(super) attempt: &'a Attempt<'a>,
+    pub(super) escalation: Escalation,
+    pub(super) stdio: ChildStdio,
+}
+
 /// An attempt for which the system is short of something; anything else ends the run.
-pub(super) fn not_started(error: Error) -> Result<Ending> {
+pub(super) fn not_started(error: Error) -> Result<ChildEnd> {
     let fault = what_is_missing(&error);
     if fault.class == FaultClass::Shortage {
         return Ok(Outcome::NotStarted(fault).into());
@@ -162,7 +171,7 @@ pub(super) fn not_started(error: Error) -> Result<Ending> {
 }
 
 /// A hook that has not what it is to read and write: the attempt before it is what counts.
-pub(super) fn hook_not_started(error: &Error) -> Ending {
+pub(super) fn hook_not_started(error: &Error) -> ChildEnd {
     Outcome::NotStarted(what_is_missing(error)).into()
 }
 

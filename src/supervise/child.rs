@@ -23,6 +23,39 @@ pub(super) struct SpawnedChild {
     pub(super) env_markers: [Vec<u8>; 2],
 }
 
+/// How a child has ended.
+pub(super) struct ChildEnd {
+    pub(super) outcome: Outcome,
+    /// The first fatal signal that reached us meanwhile.
+    pub(super) interrupted: Option<Signal>,
+    /// The process that could not be ended, if a time limit met one.
+    pub(super) left_behind: Option<u32>,
+    /// Whether the time limit was that for silence.
+    pub(super) by_idle_timeout: bool,
+}
+
+impl From<Outcome> for ChildEnd {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            interrupted: None,
+            left_behind: None,
+            by_idle_timeout: false,
+        }
+    }
+}
+
+impl From<ChildEnd> for Ending {
+    fn from(end: ChildEnd) -> Self {
+        Self {
+            interrupted: end.interrupted,
+            left_behind: end.left_behind,
+            by_idle_timeout: end.by_idle_timeout,
+            ..end.outcome.into()
+        }
+    }
+}
+
 /// What is known of the attempt that runs.
 pub(super) struct RunningChild {
     pub(super) child: Pid,
@@ -105,7 +138,7 @@ impl RunningChild {
     }
 
     /// How the attempt ended, for a child that ended with `status`.
-    pub(super) fn ending(&self, status: &WaitIdStatus) -> Ending {
+    pub(super) fn end(&self, status: &WaitIdStatus) -> ChildEnd {
         let died_of = status.terminating_signal().and_then(Signal::from_number);
         let code = status
             .exit_status()
@@ -118,7 +151,7 @@ impl RunningChild {
         };
         // A message that the command died of would have ended the pipeline without us, too.
         let died_of_message = died_of.filter(|signal| self.told.contains(signal));
-        Ending {
+        ChildEnd {
             interrupted: self.interrupted.or(died_of_message),
             by_idle_timeout: self.escalation.is_idle_timeout(),
             ..outcome.into()
@@ -126,14 +159,14 @@ impl RunningChild {
     }
 
     /// The attempt cannot be ended.
-    pub(super) fn let_go(&self, child_ended: bool) -> Ending {
+    pub(super) fn let_go(&self, child_ended: bool) -> ChildEnd {
         let left = if child_ended {
             self.process_tree.any_survivor()
         } else {
             None
         }
         .unwrap_or(self.child);
-        Ending {
+        ChildEnd {
             interrupted: self.interrupted,
             by_idle_timeout: self.escalation.is_idle_timeout(),
             left_behind: number(left),

@@ -28,8 +28,8 @@ use crate::status::Ending;
 use crate::stream::{Progress, Streams};
 use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, Mask, startup, terminal};
-use attempt::{NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
-use child::reap_orphans;
+use attempt::{Launch, NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
+use child::{ChildEnd, reap_orphans};
 use signal_queue::SignalQueue;
 use spawn::{Role, Spawner};
 
@@ -108,27 +108,37 @@ impl World for Supervisor<'_> {
     }
 
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending> {
-        let silence = self.supervision.idle_timeout;
+        let idle_timeout = self.supervision.idle_timeout;
         let escalation = self
             .escalation(attempt)
-            .with_idle_timeout(silence, self.now());
-        let ends = self.streams.start().or_else(|_| {
+            .with_idle_timeout(idle_timeout, self.now());
+        let stdio = self.streams.start().or_else(|_| {
             // Those who have outlived their attempts may hold what is missing.
             self.streams.close_background_taps();
             self.streams.start()
         });
-        let mut ending = match ends {
-            Ok(ends) => self.run(Role::Command, attempt, escalation, ends, emit),
+        let end = match stdio {
+            Ok(stdio) => self.run(
+                Launch {
+                    role: Role::Command,
+                    attempt,
+                    escalation,
+                    stdio,
+                },
+                emit,
+            ),
             Err(error) => not_started(error),
         };
-        if let Ok(ending) = &mut ending {
-            self.drain(ending, emit)?;
-        }
+        let interrupted = match &end {
+            Ok(end) => self.drain(end, emit)?,
+            Err(_) => None,
+        };
         let findings = self.streams.findings();
-        if let Ok(ending) = &mut ending {
-            self.note(findings?, ending, emit)?;
-        }
-        ending
+        let end = ChildEnd {
+            interrupted,
+            ..end?
+        };
+        self.ending(end, findings?, emit)
     }
 
     fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
@@ -191,10 +201,18 @@ impl World for Supervisor<'_> {
             return Ok(None);
         }
         let escalation = self.escalation(retry);
-        let ending = match ChildStdio::for_hook() {
-            Ok(ends) => self.run(Role::Hook, retry, escalation, ends, emit),
-            Err(error) => Ok(hook_not_started(&error)),
+        let end = match ChildStdio::for_hook() {
+            Ok(stdio) => self.run(
+                Launch {
+                    role: Role::Hook,
+                    attempt: retry,
+                    escalation,
+                    stdio,
+                },
+                emit,
+            )?,
+            Err(error) => hook_not_started(&error),
         };
-        ending.map(Some)
+        Ok(Some(end.into()))
     }
 }

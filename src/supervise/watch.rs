@@ -9,13 +9,12 @@ use rustix::process::WaitIdStatus;
 
 use super::Supervisor;
 use super::child::reap_orphans;
-use super::child::{RunningChild, SpawnedChild, number};
+use super::child::{ChildEnd, RunningChild, SpawnedChild, number};
 use super::signal_queue::{self, SignalEvent};
 use crate::engine::{Emit, World as _};
 use crate::escalation::{Escalation, Step};
 use crate::event::Event;
 use crate::signal::Signal;
-use crate::status::Ending;
 use crate::sys;
 
 /// How often it is looked whether there are members, where nothing tells that the last has ended.
@@ -23,12 +22,12 @@ const ASKING: Duration = Duration::from_millis(20);
 
 impl Supervisor<'_> {
     /// Supervises the child until it, and after a time limit all of its process tree, is gone.
-    pub(super) fn supervise(
+    pub(super) fn watch(
         &mut self,
         spawned: SpawnedChild,
         escalation: Escalation,
         emit: &mut Emit<'_>,
-    ) -> Result<Ending> {
+    ) -> Result<ChildEnd> {
         let mut spawned = spawned;
         let early_signals = std::mem::take(&mut spawned.early_signals);
         let mut run = RunningChild::new(spawned, escalation, self.shares_group);
@@ -54,7 +53,7 @@ impl Supervisor<'_> {
         &mut self,
         run: &mut RunningChild,
         emit: &mut Emit<'_>,
-    ) -> Result<Option<Ending>, io::Error> {
+    ) -> io::Result<Option<ChildEnd>> {
         for event in self.signal_queue.take() {
             self.pass_on(run, event, emit);
         }
@@ -109,18 +108,18 @@ impl Supervisor<'_> {
     }
 
     /// The child has ended with `status`, and nobody of its process tree is left who must go.
-    fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<Ending> {
+    fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<ChildEnd> {
         self.streams.end();
-        let mut ending = run.ending(status);
+        let mut end = run.end(status);
         if let Some(signal) = run.passed_on.filter(|_| !run.escalation.has_timed_out()) {
             run.process_tree.pass_to_orphans(signal);
         }
         run.process_tree.kill_group(run.escalation.has_timed_out());
         run.reap()?;
         if run.escalation.has_timed_out() && run.process_tree.has_unseen_rest() {
-            ending.left_behind = number(run.child);
+            end.left_behind = number(run.child);
         }
-        Ok(ending)
+        Ok(end)
     }
 
     /// Carries on what flows. A command that waits for our readers is not silent.
