@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::duration::{from_nanos, nanos};
 use crate::numbers::{Factor, Share};
 
-/// The most that a server's wait is spread over by itself.
+/// The longest range over which a server's wait alone is spread.
 const LONGEST_SPREAD: Duration = Duration::from_secs(10);
 
 /// How the ceiling grows from one retry to the next, before the cap.
@@ -25,7 +25,7 @@ pub(crate) enum Curve {
 }
 
 impl Curve {
-    /// By what it grows, if by a factor.
+    /// Returns the growth factor of an exponential curve.
     pub(crate) fn factor(self) -> Option<Factor> {
         match self {
             Self::Exponential(factor) => Some(factor),
@@ -44,7 +44,7 @@ impl fmt::Display for Curve {
     }
 }
 
-/// What part of a ceiling is drawn at random.
+/// The part of a ceiling that is drawn at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Jitter {
     /// Nothing: the delay is the ceiling.
@@ -80,11 +80,11 @@ pub(crate) struct Backoff {
     pub(crate) cap: Duration,
     /// How the ceiling grows.
     pub(crate) curve: Curve,
-    /// What is drawn at random.
+    /// The part drawn at random.
     pub(crate) jitter: Jitter,
 }
 
-/// Where a run stands in its schedule: all that the next delay depends on but `u`.
+/// The position of a run in its schedule: all that the next delay depends on but `u`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
     ceiling: Duration,
@@ -103,7 +103,7 @@ pub(crate) struct DelayRange {
 }
 
 impl Backoff {
-    /// The state before the first retry.
+    /// Returns the state before the first retry.
     pub(crate) fn start(&self) -> State {
         State {
             ceiling: self.base.min(self.cap),
@@ -111,13 +111,13 @@ impl Backoff {
         }
     }
 
-    /// The range of the coming delay. It ends at the cap or below for all inputs.
+    /// Returns the range of the next delay. It never exceeds the cap.
     pub(crate) fn range(&self, at: State) -> DelayRange {
         let (ceiling, cap) = (at.ceiling, nanos(self.cap));
         let c = nanos(ceiling);
         let between = |from, to| (from_nanos(from), from_nanos(to - from));
         let (fixed, width) = match self.jitter {
-            // The two that most runs use, and a million clients of a plan, need no arithmetic.
+            // The two most common need no arithmetic, which counts for a plan of a million clients.
             Jitter::None => (ceiling, Duration::ZERO),
             Jitter::Full => (Duration::ZERO, ceiling),
             Jitter::Equal => between(c / 2, c),
@@ -136,8 +136,8 @@ impl Backoff {
         }
     }
 
-    /// The range of the delay for a server that asks to wait for `floor`: never less, and as random
-    /// on top as our own would be, at least, because others were told the same.
+    /// Returns the range of the delay for a server that asks to wait for `floor`: never shorter,
+    /// and above it at least as random as our own delay, because other clients were told the same.
     pub(crate) fn at_least(&self, floor: Duration, range: &DelayRange) -> DelayRange {
         let spread = match self.jitter {
             Jitter::None => Duration::ZERO,
@@ -150,12 +150,12 @@ impl Backoff {
         }
     }
 
-    /// Goes on to the next retry, after a local delay of `slept`. Constant time and space for any
-    /// number of retries, because the ceiling is carried along.
+    /// Advances to the next retry, after a local delay of `slept`. Takes constant time and space
+    /// for any number of retries, because the ceiling is carried along.
     pub(crate) fn advance(&self, at: &mut State, slept: Duration) {
         at.previous = slept;
         if at.ceiling == self.cap {
-            // Nothing shrinks.
+            // No ceiling ever shrinks.
             return;
         }
         let c = nanos(at.ceiling);
@@ -169,8 +169,8 @@ impl Backoff {
 }
 
 impl DelayRange {
-    /// The same, of which no delay is longer than `most`, where the part that is always slept is
-    /// not. As at the cap the range is cut, not the draw, so that no crowd gathers at its end.
+    /// Returns this range, cut so that no delay exceeds `most` unless the fixed part does. As at
+    /// the cap, the range is cut and not the draw, so that no crowd gathers at its end.
     pub(crate) fn within(self, most: Duration) -> Self {
         let left = most.checked_sub(self.fixed);
         Self {
@@ -179,7 +179,7 @@ impl DelayRange {
         }
     }
 
-    /// The delay for a uniform `u` in [0, 1): fixed + u · width, in whole nanoseconds.
+    /// Returns the delay for a uniform `u` in [0, 1): fixed + u · width, in whole nanoseconds.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -188,8 +188,8 @@ impl DelayRange {
     )]
     pub(crate) fn at(&self, u: f64) -> Duration {
         let width = nanos(self.width);
-        // What 63 bits can hold, which is nearly every width, takes a tenth of the time that 128
-        // take, and comes out the same.
+        // Nearly every width fits 63 bits, which take a tenth of the time of 128 and give the same
+        // delay.
         let Ok(narrow) = i64::try_from(width) else {
             let drawn = (u * width as f64) as u128;
             return from_nanos(nanos(self.fixed) + drawn.min(width));

@@ -1,41 +1,42 @@
-//! The arithmetic of a budget that many runs share: a token bucket.
+//! A token bucket: the arithmetic of a shared retry budget.
 //!
-//! What is kept is what has been spent, in thousandths of a token, so that runs with different
-//! budgets agree on it. A retry takes a token, a success gives back a tenth of one (as gRPC's retry
-//! throttling does with its token ratio, A6 "gRPC Retry Design"), and a refill gives back with time.
+//! The bucket records what has been spent, in thousandths of a token, so that runs with different
+//! budgets agree on it. A retry takes a token, a success gives back a tenth of one (like the token
+//! ratio of gRPC's retry throttling, A6 "gRPC Retry Design"), and a refill gives tokens back over
+//! time.
 
 use std::time::Duration;
 
 use crate::duration::{from_nanos, parse_duration};
 use crate::numbers::whole_number;
 
-/// A token, in the thousandths that are kept.
+/// One token, in the recorded thousandths.
 const TOKEN: u64 = 1000;
 
-/// What a success gives back.
+/// The refund for a success.
 const REWARD: u64 = TOKEN / 10;
 
-/// By how much the clocks of those who share a bucket may differ, and step, without a refill giving
-/// back more than time has earned.
+/// How far the clocks of those who share a bucket may differ, or step, without a refill giving back
+/// more than time has earned.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
-/// How many retries all may make together, and how they come back.
+/// The retries that all runs may make together, and how they come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// Tokens of a full bucket.
+    /// The number of tokens in a full bucket.
     pub(crate) tokens: u32,
-    /// What time gives back, if anything.
+    /// The tokens that time gives back, if any.
     pub(crate) refill: Option<Refill>,
 }
 
-/// So many tokens in so long.
+/// A refill rate: `tokens` in each `period`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refill {
     tokens: u32,
     period: Duration,
 }
 
-/// What is done to a bucket.
+/// A change to a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BudgetOp {
     /// A retry takes a token.
@@ -44,20 +45,20 @@ pub(crate) enum BudgetOp {
     Refund,
 }
 
-/// What is kept of a bucket.
+/// The recorded state of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
-    /// What has been spent and has not come back, in thousandths of a token.
+    /// Tokens spent and not yet given back, in thousandths.
     pub(crate) spent: u64,
-    /// Up to when time has given back, since 1970 by the clock on the wall.
+    /// The time up to which tokens have been refilled, since 1970 by the wall clock.
     pub(crate) refilled: Duration,
 }
 
 impl Budget {
-    /// How many tokens there are unless the user says otherwise.
+    /// The default number of tokens.
     pub(crate) const USUAL: u32 = 10;
 
-    /// Reads a number of tokens.
+    /// Parses a number of tokens.
     ///
     /// # Errors
     /// A sentence that says how to write it.
@@ -68,7 +69,7 @@ impl Budget {
 }
 
 impl Refill {
-    /// Reads `N/DUR`.
+    /// Parses `N/DUR`.
     ///
     /// # Errors
     /// A sentence that says how to write it.
@@ -94,7 +95,7 @@ impl Refill {
 }
 
 impl Bucket {
-    /// A full one, at the time `now` on the wall.
+    /// A full bucket, at the wall-clock time `now`.
     pub(crate) fn new(now: Duration) -> Self {
         Self {
             spent: 0,
@@ -102,7 +103,7 @@ impl Bucket {
         }
     }
 
-    /// Takes a token at the time `now` on the wall, if one is left.
+    /// Takes a token at the wall-clock time `now`; returns whether one was left.
     pub(crate) fn take(&mut self, budget: &Budget, now: Duration) -> bool {
         self.refill(budget, now);
         let after = self.spent.saturating_add(TOKEN);
@@ -113,16 +114,16 @@ impl Bucket {
         is_left
     }
 
-    /// Gives back for a success at the time `now` on the wall.
+    /// Refunds a success at the wall-clock time `now`.
     pub(crate) fn reward(&mut self, budget: &Budget, now: Duration) {
         self.refill(budget, now);
         self.spent = self.spent.saturating_sub(REWARD);
     }
 
-    /// Gives back what time has earned; what is less than a thousandth is earned the next time.
+    /// Gives back the tokens that time has earned; less than a thousandth is left for next time.
     ///
-    /// Where `now` is behind what others have already been paid for, there is nothing to earn before
-    /// it has caught up: a clock that goes back and forth would earn the same time again and again.
+    /// While `now` is behind the time already credited, nothing is earned: a clock that goes back
+    /// and forth would earn the same time again and again.
     fn refill(&mut self, budget: &Budget, now: Duration) {
         if now < self.refilled {
             if self.was_set_right(budget, now) {
@@ -131,7 +132,7 @@ impl Bucket {
             return;
         }
         let Some(refill) = budget.refill.filter(|_| self.spent > 0) else {
-            // What is spent from here on is not paid with time from before.
+            // Tokens spent from here on are not paid for with earlier time.
             self.refilled = now;
             return;
         };
@@ -142,16 +143,16 @@ impl Bucket {
             self.spent = 0;
             self.refilled = now;
         } else {
-            // Only the time that these thousandths took, so that the rest of it still counts.
+            // Credit only the time that these thousandths took: the rest of it still counts.
             let took = (earned * refill.period.as_nanos()).div_ceil(rate);
             self.refilled = self.refilled.saturating_add(from_nanos(took)).min(now);
             self.spent -= u64::try_from(earned).unwrap_or(self.spent);
         }
     }
 
-    /// Whether the clock was wrong before, so that it would be senseless to wait for it to catch up:
-    /// it is behind by more than clocks may differ, and by more than it takes to fill the whole
-    /// bucket.
+    /// Whether the clock was wrong before and has been corrected, so that waiting for it to catch
+    /// up would be pointless: it is behind by more than clocks may differ, and by more than it
+    /// takes to refill the whole bucket.
     fn was_set_right(&self, budget: &Budget, now: Duration) -> bool {
         let behind = self.refilled.saturating_sub(now);
         let whole = budget.refill.map_or(u128::MAX, |refill| {

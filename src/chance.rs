@@ -1,4 +1,4 @@
-//! What is random: the name of a run, and what its delays are drawn from.
+//! The randomness of a run: its id, the draws of its delays.
 
 use anyhow::{Context as _, Result};
 use rand::rngs::Xoshiro256PlusPlus;
@@ -8,11 +8,11 @@ use crate::job::Job;
 use crate::policy::Policy;
 use crate::sys;
 
-/// What the delays of a run are drawn from, and its name. All that is left to chance comes by one
+/// Returns the seed of a run's delays, and its id. Everything random comes from a single system
 /// call.
 ///
 /// # Errors
-/// When nothing random is to be had.
+/// When the system provides no random numbers.
 pub(crate) fn of(job: &Job) -> Result<(u64, String)> {
     if job.seed.is_none() && job.policy.draws() {
         let [seed, upper, lower] = entropy()?;
@@ -21,10 +21,10 @@ pub(crate) fn of(job: &Job) -> Result<(u64, String)> {
     Ok((job.seed.unwrap_or_default(), run_id()?))
 }
 
-/// What no other run is called.
+/// Returns an id that no other run has.
 ///
 /// # Errors
-/// When nothing random is to be had.
+/// When the system provides no random numbers.
 pub(crate) fn run_id() -> Result<String> {
     entropy().map(name)
 }
@@ -33,10 +33,10 @@ fn name([upper, lower]: [u64; 2]) -> String {
     format!("{upper:016x}{lower:016x}")
 }
 
-/// A seed that nobody has chosen, for a plan. It is easier to type if it is short.
+/// Returns a random seed for a plan, short enough to type.
 ///
 /// # Errors
-/// When nothing random is to be had, and it would matter.
+/// When the system provides no random numbers, and the plan depends on them.
 pub(crate) fn short_seed(policy: &Policy) -> Result<u64> {
     if policy.draws() {
         entropy().map(|[bits]| bits >> 44)
@@ -45,31 +45,32 @@ pub(crate) fn short_seed(policy: &Policy) -> Result<u64> {
     }
 }
 
-/// What is said where nothing random is to be had.
+/// The error message when the system provides no random numbers.
 const NO_CHANCE: &str =
     "the system gives no random numbers; allow getrandom, or make /dev/urandom readable";
 
-/// Random bits of the system's.
+/// Returns random bits from the system.
 fn entropy<const WORDS: usize>() -> Result<[u64; WORDS]> {
     sys::entropy().context(NO_CHANCE)
 }
 
-/// A uniform number in [0, 1) from 64 random bits, by the upper 53 as Blackman and Vigna advise.
+/// Converts 64 random bits to a uniform number in [0, 1), by the upper 53 as Blackman and Vigna
+/// advise.
 fn unit(bits: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     let upper = (bits >> 11) as f64;
     upper * 2.0_f64.powi(-53)
 }
 
-/// What one client of many draws; a run with this seed is client 0.
+/// Returns the draws of one client of many; client 0 is the run with this seed.
 pub(crate) fn draws(seed: u64, client: u32) -> impl FnMut() -> f64 {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed_of(client, seed));
     move || unit(generator.next_u64())
 }
 
-/// The seed of one client of many: the run's own for client 0, and for the others one that a strong
-/// mixer makes of both numbers. Neighbours must not be a constant apart, or `SplitMix64` would give
-/// their generators the same words, shifted.
+/// Returns the seed of one client: the run's own for client 0, and for the others a strong mix of
+/// both numbers. Seeds must not be a constant apart, or `SplitMix64` would give the generators the
+/// same words, shifted.
 fn seed_of(client: u32, seed: u64) -> u64 {
     match client {
         0 => seed,
@@ -77,7 +78,7 @@ fn seed_of(client: u32, seed: u64) -> u64 {
     }
 }
 
-/// Pelle Evensen's moremur: a bijection that makes random numbers of a counter.
+/// Pelle Evensen's moremur: a bijection that turns a counter into random numbers.
 fn mixed(mut x: u64) -> u64 {
     x = (x ^ (x >> 27)).wrapping_mul(0x3c79_ac49_2ba7_b653);
     x = (x ^ (x >> 33)).wrapping_mul(0x1c69_b3f7_4ac4_ae35);
@@ -88,7 +89,7 @@ fn mixed(mut x: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// `SplitMix64` (Steele, Lea, Flood 2014), written down again from the paper.
+    /// `SplitMix64` (Steele, Lea, Flood 2014), reimplemented from the paper.
     fn split_mix(state: &mut u64) -> u64 {
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = *state;
@@ -97,7 +98,7 @@ mod tests {
         z ^ (z >> 31)
     }
 
-    /// xoshiro256++ (Blackman, Vigna 2019), written down again from the paper.
+    /// xoshiro256++ (Blackman, Vigna 2019), reimplemented from the paper.
     fn xoshiro(s: &mut [u64; 4]) -> u64 {
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
         let t = s[1] << 17;

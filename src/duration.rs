@@ -20,14 +20,14 @@ const UNITS: [(&str, u128); 8] = [
     ("w", 604_800 * NANOS_PER_SECOND),
 ];
 
-/// A duration in whole nanoseconds; below 2^95 for every `Duration`.
+/// Returns a duration in whole nanoseconds; below 2^95 for every `Duration`.
 pub(crate) fn nanos(duration: Duration) -> u128 {
     duration.as_nanos()
 }
 
-/// A duration of so many nanoseconds, saturating at `Duration::MAX`.
+/// Returns the duration of this many nanoseconds, saturating at `Duration::MAX`.
 pub(crate) fn from_nanos(nanos: u128) -> Duration {
-    // Nearly all are below 585 years, and 64 bits are divided ten times faster than 128.
+    // Nearly all fit 64 bits (585 years), which are divided ten times faster than 128.
     if let Ok(nanos) = u64::try_from(nanos) {
         return Duration::from_nanos(nanos);
     }
@@ -38,8 +38,8 @@ pub(crate) fn from_nanos(nanos: u128) -> Duration {
     Duration::new(seconds, rest)
 }
 
-/// Reads a duration: numbers, whole or decimal, each with one of `ns us ms s m h d w`, or one bare
-/// number of seconds. What is too large saturates; a fraction of a nanosecond counts as a whole
+/// Parses a duration: numbers, whole or decimal, each with one of `ns us ms s m h d w`, or one bare
+/// number of seconds. Too large a value saturates; a fraction of a nanosecond counts as a whole
 /// one, so that a limit above zero never becomes the zero that means "no limit".
 ///
 /// # Errors
@@ -92,11 +92,11 @@ fn duration_advice(text: &str) -> String {
     }
 }
 
-/// A limit in time that may be absent.
+/// An optional time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit(pub(crate) Option<Duration>);
 
-/// Reads a limit: a duration, or `0` or `inf` for none.
+/// Parses a limit: a duration, or `0` or `inf` for none.
 ///
 /// # Errors
 /// As [`parse_duration`].
@@ -108,7 +108,7 @@ pub(crate) fn parse_limit(text: &str) -> Result<Limit, String> {
     Ok(Limit(Some(limit).filter(|limit| !limit.is_zero())))
 }
 
-/// Nanoseconds in whole milliseconds, rounded half up.
+/// Converts nanoseconds to whole milliseconds, rounded half up.
 pub(crate) fn whole_millis(nanos: u128) -> u128 {
     rounded_to(nanos, 1_000_000)
 }
@@ -117,8 +117,8 @@ fn rounded_to(nanos: u128, unit: u128) -> u128 {
     nanos.saturating_add(unit / 2) / unit
 }
 
-/// A duration as people read it: whole milliseconds below a second, three significant digits below
-/// a minute, then minutes and seconds, then hours and minutes; each rounded half up.
+/// A duration displayed for people: whole milliseconds below a second, three significant digits
+/// below a minute, then minutes and seconds, then hours and minutes; each rounded half up.
 pub(crate) struct Shown(pub(crate) Duration);
 
 impl fmt::Display for Shown {

@@ -14,7 +14,8 @@ use crate::status::{Ending, Exit, Outcome, StartFault};
 
 pub(crate) use world::{Attempt, DeliveryAbort, Emit, Token, World};
 
-/// Runs a whole retry and tells how it ends. `draw` gives a uniform u in [0, 1), once an attempt.
+/// Runs a command until the policy says stop; returns how `retry` exits. `draw` yields a uniform u
+/// in [0, 1), once per attempt.
 ///
 /// # Errors
 /// As [`World`].
@@ -46,12 +47,13 @@ pub(crate) fn run(
         };
         let now = world.now();
         let mut decision = policy.decide(&mut history, &ending, now, draw());
-        // The command did not run if the hook did not, and what it last did is what counts.
+        // If the hook did not run, neither did the command: its last exit status is the one that
+        // counts.
         let status = match &last {
             Some(last) if is_hooks => last.exit,
             _ => Policy::exit(&ending, &decision),
         };
-        // What is to count as a success is to be delivered as one.
+        // Held output counts as a success's if the run would exit 0.
         let cut = match world.deliver(status == Exit::Code(0), emit)? {
             None => charge_budget(&mut decision, world, emit)?,
             cut => cut,
@@ -72,7 +74,7 @@ pub(crate) fn run(
             exit: status,
         });
         let last = last.insert(failed);
-        // Counted from the end of the attempt: what reporting it took is not added.
+        // Counted from the end of the attempt, so that reporting it adds nothing to the delay.
         let until = now.saturating_add(delay);
         let delay = Delay {
             after: number,
@@ -87,8 +89,8 @@ pub(crate) fn run(
     }
 }
 
-/// What is to be made of an attempt whose output could not be handed on, or after which there was no
-/// time: how the run exits.
+/// Decides how the run exits after an attempt whose output could not be delivered, or after which
+/// there was no time.
 fn cut_short(cut: DeliveryAbort, ending: &Ending, decision: &mut Decision) -> Exit {
     match cut {
         DeliveryAbort::Signal(signal) => {
@@ -102,8 +104,8 @@ fn cut_short(cut: DeliveryAbort, ending: &Ending, decision: &mut Decision) -> Ex
     }
 }
 
-/// What a decision costs, or gives back to, all who share a budget. A token is taken last, when
-/// nothing else stops the retry. Tells the signal that ends the run meanwhile.
+/// Charges a retry to the shared budget, or refunds a success. Charging comes last, once nothing
+/// else stops the retry. Returns the fatal signal that ended the run meanwhile, if any.
 fn charge_budget(
     decision: &mut Decision,
     world: &mut impl World,
@@ -111,7 +113,7 @@ fn charge_budget(
 ) -> Result<Option<DeliveryAbort>> {
     match decision {
         Decision::Stop(_) => return Ok(None),
-        // It has succeeded, whatever comes in between.
+        // An attempt that succeeded stays a success, whatever happens here.
         Decision::Succeed(_) => {
             world.charge_budget(BudgetOp::Refund, emit)?;
         }
@@ -127,7 +129,7 @@ fn charge_budget(
 /// The last run of the command.
 struct Last {
     outcome: Outcome,
-    /// How `retry` exits if there is no other.
+    /// How `retry` exits if there is no other run.
     exit: Exit,
 }
 
@@ -140,17 +142,17 @@ struct Delay<'a> {
     last: &'a Last,
 }
 
-/// What comes after a delay.
+/// The step after a delay.
 enum Next {
     /// Another run of the command.
     Attempt,
-    /// Another attempt, and this is its end: what was to run before it could not be started.
+    /// Another attempt, which has already failed like this: its hook could not be started.
     Failed(Ending),
     /// The end of the run.
     Over(Exit),
 }
 
-/// The delay until then after this attempt, and what is to be run after it.
+/// Waits until then after this attempt, runs the hook, and returns the next step.
 fn until_next(
     policy: &Policy,
     world: &mut impl World,
@@ -202,7 +204,7 @@ fn until_next(
     })
 }
 
-/// The hook could not be started: told from the same fault of the command's.
+/// Marks a start fault as the hook's, to distinguish it from the command's.
 fn of_the_hook(fault: &StartFault) -> Outcome {
     Outcome::NotStarted(StartFault {
         class: fault.class,
@@ -210,7 +212,7 @@ fn of_the_hook(fault: &StartFault) -> Outcome {
     })
 }
 
-/// Whether there is no time left for a retry: a wait may end late, if we were stopped meanwhile.
+/// Whether no time is left for a retry, which is reported: a wait ends late if we were stopped.
 fn is_too_late(policy: &Policy, world: &impl World, attempt: u64, emit: &mut Emit<'_>) -> bool {
     let total = world.now();
     let is_late = !policy.fits(total, Duration::ZERO);

@@ -1,19 +1,19 @@
-//! How an attempt is brought to an end at a time limit: the signal, a grace, KILL, giving up.
+//! How an attempt is ended at a time limit: the signal, a grace, KILL, giving up.
 
 use std::time::Duration;
 
-/// How long what got KILL may take to be gone before it counts as unkillable, at the least: a
-/// process with much memory on a loaded machine does not vanish in an instant.
+/// The least time after KILL before a process counts as unkillable: one with much memory on a
+/// loaded machine does not vanish in an instant.
 const LEAST_WAIT_AFTER_KILL: Duration = Duration::from_secs(1);
 
-/// A step towards the end of an attempt.
+/// A step of the escalation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Send `--signal`, then CONT.
     Signal,
     /// Send KILL to what is left.
     Kill,
-    /// Nothing more can be done: leave it behind, and start no further attempt beside it.
+    /// Leave it behind, since nothing more can be done, and start no further attempt beside it.
     Abandon,
 }
 
@@ -51,7 +51,7 @@ impl Escalation {
         }
     }
 
-    /// The same, which also starts after this idle time, first counted from `now`.
+    /// The same, but also started by this idle time, first counted from `now`.
     pub(crate) fn with_idle_timeout(
         mut self,
         idle_timeout: Option<Duration>,
@@ -62,7 +62,7 @@ impl Escalation {
         self
     }
 
-    /// Restarts the idle time at `now`, when the attempt has shown itself alive.
+    /// Restarts the idle time at `now`, when the attempt has shown activity.
     pub(crate) fn record_activity(&mut self, now: Duration) {
         if self.stage != Stage::Running {
             return;
@@ -81,24 +81,24 @@ impl Escalation {
         };
     }
 
-    /// Starts at `now` unless it has started: the attempt cannot go on.
+    /// Starts the escalation at `now`, unless it has started: the attempt cannot go on.
     pub(crate) fn expire_now(&mut self, now: Duration) {
         if self.stage == Stage::Running {
             self.due = Some(now);
         }
     }
 
-    /// Whether a limit of either kind can start it.
+    /// Whether there is a limit of either kind.
     pub(crate) fn has_limit(&self) -> bool {
         self.limit.is_some() || self.idle_timeout.is_some()
     }
 
-    /// Whether it was started by the idle timeout.
+    /// Whether the idle timeout started it.
     pub(crate) fn is_idle_timeout(&self) -> bool {
         self.has_timed_out() && self.by_idle_timeout
     }
 
-    /// When the next step is due.
+    /// Returns when the next step is due.
     pub(crate) fn due(&self) -> Option<Duration> {
         self.due
     }
@@ -118,7 +118,7 @@ impl Escalation {
         self.refused = true;
     }
 
-    /// The step that is due at `now`, if any.
+    /// Advances to the step that is due at `now`, if any.
     pub(crate) fn next_step(&mut self, now: Duration) -> Option<Step> {
         if self.due.is_none_or(|due| now < due) {
             return None;
@@ -133,8 +133,8 @@ impl Escalation {
         Some(step)
     }
 
-    /// Restarts the wait that follows a signal at `now`, when it has been sent: on a busy machine
-    /// that takes its time.
+    /// Restarts the wait after a signal at `now`, when it has been sent: on a busy machine sending
+    /// takes time.
     pub(crate) fn record_sent(&mut self, now: Duration) {
         let wait = match self.stage {
             Stage::Running => return,
@@ -154,7 +154,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// All steps and their times, when each is taken as soon as it is due.
+    /// Compares all steps and their times in milliseconds, each taken as soon as it is due.
     #[track_caller]
     fn steps(mut escalation: Escalation, expected: &[(u64, Step)]) {
         let mut taken = Vec::new();

@@ -1,4 +1,4 @@
-//! Foreign text made safe to print: names of programs, words of the command line.
+//! Escaping of untrusted text, so that it is safe to print.
 
 mod control;
 
@@ -9,14 +9,14 @@ use std::os::unix::ffi::OsStrExt as _;
 
 pub(crate) use control::ControlSequences;
 
-/// The longest name that is shown, in bytes.
+/// The longest name that is displayed, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// The longest path that is shown as it was typed: a line is one write.
+/// The longest path that is displayed as typed, in bytes: a line is one write.
 const LONGEST_PATH: usize = 1024;
 
-/// The text with control characters, bidirectional marks and bytes that are not UTF-8 escaped, so
-/// that it can neither move a cursor nor turn the line around nor break it.
+/// Escapes control characters, bidirectional marks and bytes that are not UTF-8, so that the text
+/// can neither move the cursor nor reverse or break the line.
 pub(crate) fn escaped(text: &OsStr) -> String {
     let mut shown = String::new();
     for chunk in text.as_bytes().utf8_chunks() {
@@ -41,12 +41,12 @@ fn is_harmless(c: char) -> bool {
     !(c.is_control() || reorders || breaks)
 }
 
-/// What a command is called in reports: the basename of its first word, cut at the first blank and at
-/// 64 bytes, less what stands before `@` and behind `: ; # ? =`. Never more: an address, a header or
-/// an assignment that was taken for the command holds a secret there.
+/// Returns the name of a command for reports: the basename of its first word, cut at the first
+/// blank and at 64 bytes, without anything before `@` or after `: ; # ? =`. Never more: a URL, a
+/// header or an assignment mistaken for the command holds a secret there.
 pub(crate) fn program_name(program: &OsStr) -> String {
     let word = until(program.as_bytes(), b"\t\n\x0c\r ;#?=");
-    // A slash may be part of a secret, but not in what is a path from its beginning.
+    // A slash may be part of a secret, but not in a word that is a path from its start.
     let is_path = word.starts_with(b"/") || word.starts_with(b".");
     let word = if is_path { basename(word) } else { word };
     let word = word.rsplit(|byte| *byte == b'@').next().unwrap_or(word);
@@ -59,8 +59,8 @@ pub(crate) fn program_name(program: &OsStr) -> String {
     }
 }
 
-/// What a command that cannot be run is called: as it was typed, path and all, if that can only be
-/// the name of a file; else as ever.
+/// Returns the name of a command that cannot be run: as typed, path and all, if that can only be a
+/// file name; otherwise [`program_name`].
 pub(crate) fn program_as_typed(program: &OsStr) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./+-".contains(&byte);
     match program.to_str() {
@@ -71,27 +71,27 @@ pub(crate) fn program_as_typed(program: &OsStr) -> String {
     }
 }
 
-/// What stands before the first of these bytes.
+/// Returns the text before the first of these bytes.
 fn until<'a>(text: &'a [u8], ends: &[u8]) -> &'a [u8] {
     let end = text.iter().position(|byte| ends.contains(byte));
     end.map_or(text, |end| &text[..end])
 }
 
-/// What stands behind the last slash, but for slashes at the end.
+/// Returns the part after the last slash, ignoring trailing slashes.
 fn basename(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|byte| *byte != b'/');
     let path = end.map_or(&path[..0], |end| &path[..=end]);
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// The first bytes of a text, at most so many, without a part of a character.
+/// Returns at most the first `most` bytes of a text, without splitting a character.
 fn beginning(text: &[u8], most: usize) -> &[u8] {
     let begins = |at: &usize| text[*at] & 0b1100_0000 != 0b1000_0000;
     let end = (1..=most).rev().find(begins);
     &text[..end.unwrap_or(most)]
 }
 
-/// A text short enough for a line that must be written in one go.
+/// Cuts a text to fit a line that must be written by one call.
 pub(crate) fn shortened(text: &str) -> String {
     const LONGEST: usize = 64;
     match text.char_indices().nth(LONGEST) {
@@ -100,14 +100,14 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
-/// The system's words for an error, without the number, in lower case.
+/// Returns the system's message for an error, in lower case and without the number.
 pub(crate) fn described(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     text.to_lowercase()
 }
 
-/// An error with its reasons, in the words of the system where it gave them.
+/// Formats an error with its causes, in the system's words where it gave them.
 pub(crate) fn with_reasons(error: &anyhow::Error) -> String {
     let reasons = error.chain().map(|reason| {
         let system: Option<&io::Error> = reason.downcast_ref();

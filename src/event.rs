@@ -1,4 +1,4 @@
-//! What happened, as data, for whoever reports it.
+//! Events of a run, as data for its reporters.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ pub(crate) struct Ended<'a> {
     pub(crate) ending: &'a Ending,
     /// How long it took.
     pub(crate) took: Duration,
-    /// The time since the start.
+    /// The time since the start of the run.
     pub(crate) total: Duration,
 }
 
-/// Something that happened in a run.
+/// An event in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
     /// An attempt is about to start.
@@ -29,31 +29,31 @@ pub(crate) enum Event<'a> {
         /// The time since the start.
         at: Duration,
     },
-    /// A signal that reached us was passed on to the command.
+    /// A signal was forwarded to the command.
     Forwarded(Signal),
-    /// A signal that reached us during a delay means nothing then.
+    /// A signal was ignored, because it arrived during a delay.
     Ignored(Signal),
-    /// A time limit was reached and the command was sent this signal.
+    /// A time limit expired and the command was sent this signal.
     LimitReached(Signal),
-    /// The grace after a time limit is over and what was left was sent KILL.
+    /// The grace after a time limit expired and the remaining processes were sent KILL.
     Killed,
-    /// There will be a retry, and we are ourselves an attempt of another `retry`.
+    /// There will be a retry, inside an attempt of another `retry`.
     Nested,
-    /// The shared budget cannot be used, for this reason, and retries go on without.
+    /// The shared budget cannot be used, for this reason; retries go on without it.
     BudgetUnusable(String),
-    /// The shared budget was damaged and begins anew.
+    /// The shared budget was damaged and starts afresh.
     BudgetRebuilt,
-    /// The file that this run is logged to cannot be used, for this reason.
+    /// The log file cannot be used, for this reason.
     LogUnusable(String),
-    /// The delay goes on for so long.
+    /// The delay goes on for this long.
     Waiting(Duration),
-    /// The delay that was told to go on is over, or we stop meanwhile.
+    /// The delay announced by [`Event::Waiting`] is over, or cut short.
     Waited,
-    /// What a failed attempt has read from the pipe on stdin is gone, and there will be a retry.
+    /// There will be a retry, but the failed attempt consumed input from the pipe on stdin.
     InputSpent,
-    /// The file that was to hold the server's wait could not be read, for this reason.
+    /// The header file could not be read, for this reason.
     HeadsUnreadable(String),
-    /// What was to run before a retry failed, and with it the run.
+    /// The `--before-retry` command failed, which ends the run.
     HookFailed {
         /// How it ended.
         ending: &'a Ending,
@@ -62,16 +62,16 @@ pub(crate) enum Event<'a> {
         /// The time since the start.
         total: Duration,
     },
-    /// An attempt ended and it is decided what comes next.
+    /// An attempt ended, and this was decided.
     Ended(Ended<'a>, &'a Decision),
-    /// The delay after this attempt ended too late for another.
+    /// The delay after this attempt left no time for another.
     TooLate {
         /// The last attempt made.
         attempt: u64,
         /// The time since the start.
         total: Duration,
     },
-    /// A fatal signal ended the delay after this attempt, and the run with it.
+    /// A fatal signal ended the run during the delay after this attempt.
     Interrupted {
         /// The signal.
         signal: Signal,
@@ -83,7 +83,7 @@ pub(crate) enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether a fatal signal has ended the run, so that nothing may hold us up any more.
+    /// Whether a fatal signal has ended the run: nothing may block from here on.
     pub(crate) fn follows_fatal_signal(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What the command line means: the command, the policy, and how attempts are supervised.
+//! The job that a command line describes: the command, its retry policy, its supervision.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,102 +9,102 @@ use crate::patterns::Stream;
 use crate::policy::Policy;
 use crate::signal::Signal;
 
-/// All that a run is told.
+/// All settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     /// The program and its arguments, byte for byte; never empty.
     pub(crate) command: Vec<OsString>,
-    /// When to run it again.
+    /// The rules that decide about retries.
     pub(crate) policy: Policy,
-    /// How an attempt is supervised.
+    /// How each attempt is supervised.
     pub(crate) supervision: Supervision,
-    /// What flows in and out of it.
+    /// How the standard streams of an attempt are handled.
     pub(crate) streams: StreamPolicy,
-    /// What a shell is to run before each retry.
+    /// The command for a shell to run before each retry.
     pub(crate) before_retry: Option<OsString>,
 
-    /// The budget that it shares with other runs.
+    /// The retry budget shared with other runs.
     pub(crate) sharing: Option<Sharing>,
-    /// Makes every draw reproducible.
+    /// The seed that makes every draw reproducible.
     pub(crate) seed: Option<u64>,
-    /// How much is said on stderr.
+    /// How much to report on stderr.
     pub(crate) verbosity: Verbosity,
-    /// How it is said.
+    /// The format of those reports.
     pub(crate) format: Format,
-    /// The file that every event is appended to.
+    /// The file to append every event to.
     pub(crate) log: Option<PathBuf>,
 }
 
-/// A budget for retries, and the file that keeps how much of it is spent.
+/// A shared retry budget and the file that records how much of it is spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sharing {
-    /// The file, which need not be there.
+    /// The file; it need not exist.
     pub(crate) path: PathBuf,
-    /// How many retries all who name that file may make.
+    /// The retries allowed to all runs that name the file.
     pub(crate) budget: Budget,
 }
 
-/// How lines on stderr look.
+/// The format of lines on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// For people.
+    /// Text for people.
     Text,
-    /// A JSON object each.
+    /// A JSON object per line.
     Json,
-    /// For people who read them in a job of GitHub's.
+    /// Workflow commands for GitHub Actions.
     Github,
 }
 
 /// How an attempt is supervised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Supervision {
-    /// What a time limit sends first.
+    /// The signal sent first when a time limit expires.
     pub(crate) signal: Signal,
-    /// The grace between that and KILL.
+    /// The grace between that signal and KILL.
     pub(crate) kill_after: Duration,
-    /// How long it may write nothing.
+    /// How long it may go without output.
     pub(crate) idle_timeout: Option<Duration>,
-    /// Which process group the command runs in.
+    /// The process group that the command runs in.
     pub(crate) group: Grouping,
 }
 
-/// What flows in and out of an attempt.
+/// How the standard streams of an attempt are handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StreamPolicy {
-    /// What it reads.
+    /// Where its stdin comes from.
     pub(crate) stdin: Input,
     /// Whether its stdout is held back until it is known to be the last.
     pub(crate) stdout_once: bool,
-    /// Where a server's wait is looked for.
+    /// Where to look for `Retry-After`.
     pub(crate) heads: Option<RetryAfterSource>,
 }
 
-/// What an attempt reads from stdin.
+/// Where an attempt's stdin comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// As `Inherit`, but there is no retry once a pipe was read.
+    /// As `Inherit`, but once an attempt has read from a pipe there is no retry.
     Auto,
-    /// Our own stdin; a regular file is rewound for each.
+    /// Our own stdin; a regular file is rewound for each attempt.
     Inherit,
-    /// All that comes from our own stdin, each.
+    /// All of our own stdin, replayed to each attempt.
     Replay,
-    /// Nothing.
+    /// An empty input.
     Null,
 }
 
-/// Where HTTP response heads are looked for.
+/// Where to look for HTTP response heads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RetryAfterSource {
-    /// In both streams.
+    /// Both output streams.
     Output,
-    /// In one stream.
+    /// One output stream.
     Only(Stream),
-    /// In a file that the command writes.
+    /// A file that the command writes.
     File(PathBuf),
 }
 
 impl RetryAfterSource {
-    /// Whether they are looked for in this stream.
+    /// Whether this stream is to be searched.
     pub(crate) fn may_be_in(&self, stream: Stream) -> bool {
         match self {
             Self::Output => true,
@@ -114,7 +114,7 @@ impl RetryAfterSource {
     }
 }
 
-/// Which process group an attempt runs in.
+/// The process group that an attempt runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grouping {
     /// A new one if there is no controlling terminal, ours otherwise.
@@ -125,12 +125,12 @@ pub(crate) enum Grouping {
     Inherit,
 }
 
-/// How much is said on stderr.
+/// How much to report on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     /// Nothing.
     Quiet,
-    /// Failures, and a success that came after one.
+    /// Failures, and a success that follows one.
     Normal,
     /// Every step.
     Verbose,

@@ -1,18 +1,18 @@
-//! Numbers as users write them: decimals, factors, shares and counts, all exact.
+//! Numbers as users write them, all exact: decimals, factors, shares, counts.
 
 use std::fmt;
 use std::str::FromStr;
 
 const BILLION: u128 = 1_000_000_000;
 
-/// A number as written: whole part and decimals, exact.
+/// A decimal number as written, kept exactly.
 pub(crate) struct Decimal<'a> {
     whole: u128,
     decimals: &'a str,
 }
 
 impl<'a> Decimal<'a> {
-    /// Reads `12`, `12.5`, `.5` or `12.`; a whole part that is too large saturates.
+    /// Parses `12`, `12.5`, `.5` or `12.`; a whole part that is too large saturates.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let point = text.bytes().position(|byte| byte == b'.');
         let (whole, decimals) = point.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
@@ -28,7 +28,7 @@ impl<'a> Decimal<'a> {
         Some(Self { whole, decimals })
     }
 
-    /// The decimals in billionths, cut; and whether anything was cut off.
+    /// Returns the decimals in billionths, truncated, with whether anything was cut off.
     fn billionths(&self) -> (u128, bool) {
         let mut value = 0;
         for place in 0..9 {
@@ -43,7 +43,7 @@ impl<'a> Decimal<'a> {
         (value, cut)
     }
 
-    /// The number times `unit` (at most a week in nanoseconds), a fraction rounded up.
+    /// Returns the number times `unit` (at most a week in nanoseconds), a fraction rounded up.
     pub(crate) fn times(&self, unit: u128) -> u128 {
         let (billionths, cut) = self.billionths();
         let fraction = (billionths * unit + u128::from(cut)).div_ceil(BILLION);
@@ -59,13 +59,13 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
-    /// The factor by which an exponential backoff grows unless told otherwise.
+    /// The default factor of an exponential backoff.
     pub(crate) const TWO: Self = Self {
         whole: 2,
         billionths: 0,
     };
 
-    /// Reads a whole or decimal number of at least 1.
+    /// Parses a whole or decimal number of at least 1.
     ///
     /// # Errors
     /// A sentence that says what is wrong.
@@ -80,7 +80,7 @@ impl Factor {
         }
     }
 
-    /// `value` (below 2^95) times the factor, rounded half up, saturating.
+    /// Returns `value` (below 2^95) times the factor, rounded half up, saturating.
     pub(crate) fn times(self, value: u128) -> u128 {
         let whole = value.saturating_mul(self.whole);
         if self.billionths == 0 {
@@ -103,7 +103,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Reads `20%` or `0.2`.
+    /// Parses `20%` or `0.2`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (number, percent) = match text.strip_suffix('%') {
@@ -120,7 +120,7 @@ impl Share {
         (billionths <= BILLION).then_some(Self { billionths })
     }
 
-    /// This share of `value` (below 2^95).
+    /// Returns this share of `value` (below 2^95).
     pub(crate) fn of(self, value: u128) -> u128 {
         value * self.billionths / BILLION
     }
@@ -134,7 +134,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// Writes a number of so many decimal places, without zeros at the end.
+/// Writes a number with this many decimal places, less trailing zeros.
 fn write_decimal(
     f: &mut fmt::Formatter<'_>,
     whole: u128,
@@ -148,20 +148,20 @@ fn write_decimal(
     }
 }
 
-/// How many runs there may be in total, the first one included.
+/// The maximum number of runs, including the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempts {
-    /// So many, at least 1.
+    /// At most this many; at least 1.
     AtMost(u64),
     /// No limit.
     Unlimited,
 }
 
 impl Attempts {
-    /// How many there are unless the user says otherwise.
+    /// The default number of runs.
     pub(crate) const USUAL: Self = Self::AtMost(5);
 
-    /// Reads a count of at least 1 (saturating), or `inf`.
+    /// Parses a count of at least 1 (saturating), or `inf`.
     ///
     /// # Errors
     /// A sentence that says what is wrong.
@@ -179,7 +179,7 @@ impl Attempts {
         }
     }
 
-    /// How many that is, if there is a limit.
+    /// Returns the limit, if there is one.
     pub(crate) fn most(self) -> Option<u64> {
         match self {
             Self::AtMost(count) => Some(count),
@@ -197,7 +197,7 @@ impl fmt::Display for Attempts {
     }
 }
 
-/// A number of nothing but digits, which Rust's own parsers do not insist on.
+/// Parses a number of nothing but digits; Rust's own parsers accept a sign.
 pub(crate) fn whole_number<T: FromStr>(text: &str) -> Option<T> {
     text.bytes()
         .all(|byte| byte.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Patterns for output: regular expressions that are looked for in each line of it.
+//! Regular expressions that are matched against each line of output.
 
 mod watch;
 
@@ -17,16 +17,16 @@ pub(crate) enum Stream {
     Stderr,
 }
 
-/// A regular expression that is looked for in lines.
+/// A regular expression to match against lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    /// As the user gave it.
+    /// The text that the user wrote.
     written: String,
-    /// The one stream that it looks at, if not both.
+    /// The only stream to search, if not both.
     only: Option<Stream>,
-    /// Shared by clones, because it keeps what it learns while it searches.
+    /// Shared by clones, because it caches while it searches.
     regex: Arc<Regex>,
-    /// Whether it may match in a line alone and yet not in the same line among others.
+    /// Whether it may match a line by itself, yet not the same line among others.
     needs_single_lines: bool,
 }
 
@@ -39,10 +39,10 @@ impl PartialEq for Pattern {
 impl Eq for Pattern {}
 
 impl Pattern {
-    /// Reads `RE`, `stdout:RE` or `stderr:RE`.
+    /// Parses `RE`, `stdout:RE` or `stderr:RE`.
     ///
     /// # Errors
-    /// What is wrong with it and what to do about it, to follow its name.
+    /// What is wrong with it and how to fix it, to follow its name.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (only, expression) = match text.split_once(':') {
             Some(("stdout", expression)) => (Some(Stream::Stdout), expression),
@@ -62,19 +62,20 @@ impl Pattern {
         })
     }
 
-    /// As the user gave it.
+    /// Returns the text that the user wrote.
     pub(crate) fn written(&self) -> &str {
         &self.written
     }
 
-    /// Whether it is looked for in this stream.
+    /// Whether this stream is to be searched.
     pub(crate) fn looks_at(&self, stream: Stream) -> bool {
         self.only.is_none_or(|only| only == stream)
     }
 }
 
-/// Whether an expression tells the ends of a text from those of a line: by `\A` or `\z`, or by `^`
-/// or `$` without the flags `m` and `R`. What switches flags off begins with `?` and has a minus.
+/// Whether an expression distinguishes the ends of a text from those of a line: by `\A` or `\z`, or
+/// by `^` or `$` without the flags `m` and `R`. A group that switches flags off begins with `?` and
+/// has a minus.
 fn needs_single_lines(expression: &str) -> bool {
     let is_off = |after: &str| {
         let flags = after.trim_start_matches(char::is_alphabetic);
@@ -85,7 +86,7 @@ fn needs_single_lines(expression: &str) -> bool {
         || expression.split('?').skip(1).any(is_off)
 }
 
-/// What is wrong with an expression, from the end of the many lines that regex says about it.
+/// Returns what is wrong with an expression, from the end of regex's long message.
 fn why(error: &regex::Error) -> String {
     if let regex::Error::CompiledTooBig(_) = error {
         return "is too big; repeat less in it, or write * for what is repeated often".into();
@@ -101,7 +102,7 @@ fn why(error: &regex::Error) -> String {
     format!("does not compile: {reason}; {remedy}")
 }
 
-/// Something for each of the four options that take patterns.
+/// A value for each of the four options that take patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the options are called so")]
 pub(crate) struct EachOption<T> {
@@ -115,21 +116,21 @@ pub(crate) struct EachOption<T> {
     pub(crate) fail_if: T,
 }
 
-/// What is looked for.
+/// The patterns of each option.
 pub(crate) type Patterns = EachOption<Vec<Pattern>>;
 
-/// Which pattern of an option was the first to match in an attempt, by its place among them.
+/// The pattern of each option that was the first to match in an attempt, by index.
 pub(crate) type Matched = EachOption<Option<usize>>;
 
 impl Patterns {
-    /// Whether any of them is looked for in this stream.
+    /// Whether any pattern is to be searched for in this stream.
     pub(crate) fn look_at(&self, stream: Stream) -> bool {
         self.sought(stream, &mut Matched::default())
             .next()
             .is_some()
     }
 
-    /// Whether one of them is looked for in one stream alone.
+    /// Whether any pattern is limited to one stream.
     pub(crate) fn tell_streams_apart(&self) -> bool {
         [
             &self.retry_if,
@@ -142,8 +143,8 @@ impl Patterns {
         .any(|pattern| pattern.only.is_some())
     }
 
-    /// For each option that looks at this stream and of which none has matched: its patterns, and
-    /// where to note one.
+    /// Returns the options that search this stream and have no match yet: their patterns, and where
+    /// to record a match.
     fn sought<'a>(
         &'a self,
         stream: Stream,

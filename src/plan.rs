@@ -1,8 +1,8 @@
-//! What a job would do, without running anything: the table, the totals, one sample, the herd.
+//! A preview of a job's schedule: the table, the totals, a sample, the herd.
 //!
-//! All of it comes from the loop itself, in virtual time, with a command that always fails at once.
-//! So it cannot disagree with a run; where a run would take too long even so, because it makes more
-//! attempts than can be walked, its delays are followed by how they go on.
+//! All of it comes from the loop itself, in virtual time, with a command that always fails at once,
+//! so it cannot disagree with a run. Delays are extrapolated where a run makes too many attempts to
+//! be walked.
 
 mod bounds;
 mod chart;
@@ -26,12 +26,12 @@ use clients::Herd;
 use rows::{Row, Table};
 use schedule::{LONGEST, SHORTEST, Schedule, simulated, walk};
 
-/// How many retries have a row of their own, and how many delays a sample shows.
+/// The most retries with a row of their own, and the most delays in a sample.
 const MOST_ROWS: u64 = 20;
 
-/// The plan for a job, in the format that the job asks for, with the herd that so many clients make.
-/// `draws` gives each client its own draws in [0, 1): the same for the same client, and for client 0
-/// those of a run with this seed.
+/// Returns the plan for a job, in the format that the job asks for, with the herd of this many
+/// clients. `draws` gives each client its own draws in [0, 1): always the same for the same client,
+/// and for client 0 those of a run with this seed.
 pub(crate) fn shown<D: FnMut() -> f64>(
     job: &Job,
     clients: Option<u32>,
@@ -49,21 +49,21 @@ pub(crate) fn shown<D: FnMut() -> f64>(
     }
 }
 
-/// All that there is to say about a schedule. Times are in nanoseconds where they are sums.
+/// A plan. Times are in nanoseconds where they are sums.
 #[derive(Debug)]
 struct Plan {
-    /// How many retries there may be; no number means no limit.
+    /// The maximum number of retries; none means no limit.
     retries: Option<u64>,
     rows: Vec<Row>,
-    /// All that have no row of their own.
+    /// All retries without a row of their own.
     rest: Option<Row>,
-    /// The sum of the mean delays, as far as the deadline allows them; none is without bound.
+    /// The sum of the mean delays, as far as the deadline allows them; none means unbounded.
     expected: Option<u128>,
-    /// Whether means of several delays are only nearly right.
+    /// Whether means of several delays are approximate.
     is_rough: bool,
-    /// The most that a run can take if attempts take no time.
+    /// The longest run if attempts take no time; none means unbounded.
     worst: Option<u128>,
-    /// The most that it can take if each takes its time limit, if there is one.
+    /// The longest run if each attempt takes its time limit, if there is one.
     worst_with_timeout: Option<u128>,
     /// The retry at which the cap takes over, if it ever does.
     cap_from: Option<u64>,
@@ -72,12 +72,12 @@ struct Plan {
     herd: Option<Herd>,
 }
 
-/// One schedule as it may be.
+/// One possible schedule.
 #[derive(Debug)]
 struct Sample {
     seed: u64,
     delays: Vec<Duration>,
-    /// Whether there are more.
+    /// Whether there are more delays.
     goes_on: bool,
 }
 
@@ -113,8 +113,8 @@ impl Plan {
             .deadline
             .map(|all| all.saturating_sub(policy.reserve));
         let far_on = retries.unwrap_or(u64::MAX);
-        // If every run makes the same number of retries, none is longer than that with the longest
-        // delays. If not, one with shorter delays may make one more and end later.
+        // If every run makes the same number of retries, the longest delays make the longest run.
+        // If not, a run with shorter delays may fit in one more retry and end later.
         let is_even = last_at_best == last_at_worst;
         let most = if is_even { last_at_worst } else { retries };
         let total = most.map(|retries| worst.total(retries));
@@ -152,7 +152,7 @@ impl Plan {
     }
 }
 
-/// A time, if it has a bound, and no more than a limit, if there is one.
+/// Returns the smaller of a time and a limit, either of which may be missing.
 fn bounded(total: Option<u128>, limit: Option<Duration>) -> Option<u128> {
     match (total, limit.map(nanos)) {
         (Some(total), Some(limit)) => Some(total.min(limit)),

@@ -1,4 +1,4 @@
-//! Whether to try again: one decision from how an attempt ended, what came before, and the time.
+//! Whether to retry: one decision from how an attempt ended, the history, the time.
 
 mod verdict;
 
@@ -12,32 +12,32 @@ use crate::status_set::{StatusList, StatusSet};
 
 pub(crate) use verdict::{Decision, Reason, Success};
 
-/// What the user wants, as pure data.
+/// The user's rules for retries, as pure data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Policy {
-    /// How long to wait.
+    /// How long to wait between attempts.
     pub(crate) backoff: Backoff,
-    /// How many runs there may be.
+    /// The maximum number of runs.
     pub(crate) attempts: Attempts,
-    /// When everything must be over, since the start.
+    /// The limit for the whole run, from its start.
     pub(crate) deadline: Option<Duration>,
-    /// No retry starts with less than this left of the deadline.
+    /// The time before the deadline in which no retry may start.
     pub(crate) reserve: Duration,
-    /// How long one attempt may take.
+    /// The time limit of each attempt.
     pub(crate) timeout: Option<Duration>,
-    /// Endings to retry; every failure that is worth it if there is no list.
+    /// Outcomes to retry; without a list, [`StatusSet::default_retryable`].
     pub(crate) retry_on: Option<StatusList>,
-    /// Endings never to retry.
+    /// Outcomes never to retry.
     pub(crate) stop_on: Option<StatusList>,
-    /// Endings that are success besides exit 0.
+    /// Outcomes that are a success, besides exit 0.
     pub(crate) success_on: Option<StatusList>,
-    /// The same four by output.
+    /// The patterns that decide by output.
     pub(crate) patterns: Patterns,
     /// The longest wait that a server may ask for.
     pub(crate) retry_after_max: Duration,
 }
 
-/// What a decision needs to know of the attempts so far.
+/// The attempts so far, as far as later decisions depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct History {
     /// Attempts made.
@@ -46,7 +46,7 @@ pub(crate) struct History {
 }
 
 impl Policy {
-    /// When a time limit ends an attempt that starts at `start`, if any does.
+    /// Returns when a time limit ends an attempt that starts at `start`, if any does.
     pub(crate) fn attempt_ends_by(&self, start: Duration) -> Option<Duration> {
         let timeout = self.timeout.and_then(|timeout| start.checked_add(timeout));
         match (timeout, self.deadline) {
@@ -55,7 +55,7 @@ impl Policy {
         }
     }
 
-    /// The endings that the lists leave to retry.
+    /// Returns the outcomes that remain to retry once all lists are applied.
     pub(crate) fn retryable(&self) -> StatusSet {
         let listed = self.retry_on.as_ref().map(|list| list.set.clone());
         let set = listed.unwrap_or_else(StatusSet::default_retryable);
@@ -65,12 +65,12 @@ impl Policy {
             .fold(set, |set, list| set.without(&list.set))
     }
 
-    /// Whether the length of any delay is a matter of chance.
+    /// Whether any delay is random.
     pub(crate) fn draws(&self) -> bool {
         self.attempts != Attempts::AtMost(1) && self.backoff.jitter != Jitter::None
     }
 
-    /// The status to exit with after this last attempt and decision.
+    /// Returns the status to exit with after this last attempt and decision.
     pub(crate) fn exit(ending: &Ending, decision: &Decision) -> Exit {
         let Ending {
             outcome, matched, ..
@@ -85,8 +85,8 @@ impl Policy {
         }
     }
 
-    /// Decides at the time `now` what comes after an attempt that ended like this. `u` in [0, 1)
-    /// is the draw for the delay.
+    /// Decides at the time `now` what follows an attempt that ended like this. `u` in [0, 1) is the
+    /// draw for the delay.
     pub(crate) fn decide(
         &self,
         history: &mut History,
@@ -134,14 +134,14 @@ impl Policy {
         }
     }
 
-    /// Whether a server asks for more than we are to wait, and would wait of ourselves. A limit of
-    /// zero is for those who do not want to wait for servers at all.
+    /// Whether a server asks for more than its limit, and for more than our own delay. A limit of
+    /// zero refuses every wait.
     fn is_too_long(&self, wait: Duration, local: Duration) -> bool {
         let most = self.retry_after_max;
         wait > most && (wait > local || most.is_zero())
     }
 
-    /// What makes this ending a success, if anything.
+    /// Returns why this ending is a success, if it is one.
     fn success(&self, ending: &Ending) -> Option<Success> {
         let Ending {
             outcome, matched, ..
@@ -157,7 +157,7 @@ impl Policy {
         }
     }
 
-    /// What ends the retrying whatever the status is.
+    /// Returns the reason that ends the run whatever the status is, if any.
     fn what_forbids(ending: &Ending) -> Option<Reason> {
         let left_behind = ending.left_behind.map(Reason::LeftBehind);
         let undelivered = ending.undelivered.then_some(Reason::Undelivered);
@@ -166,7 +166,7 @@ impl Policy {
             .or(undelivered)
     }
 
-    /// What makes a failure not worth a retry.
+    /// Returns why a failure is not worth a retry, if so.
     fn what_rules_out(&self, ending: &Ending) -> Option<Reason> {
         let Ending {
             outcome, matched, ..
@@ -188,7 +188,7 @@ impl Policy {
             _ if is_failed_by_output => None,
             Some(list) if !list.set.holds(outcome) => Some(Reason::NotInRetryOn),
             Some(list) if list.set.names(outcome) => None,
-            // It has not run, and so said nothing.
+            // It has not run, so it wrote nothing.
             None if matches!(outcome, Outcome::NotStarted(_)) => None,
             _ => {
                 let is_missing = !self.patterns.retry_if.is_empty() && matched.retry_if.is_none();
@@ -197,7 +197,7 @@ impl Policy {
         }
     }
 
-    /// Whether an attempt after this delay would start with time left, and enough of it.
+    /// Whether an attempt after this delay would start with enough time left.
     pub(crate) fn fits(&self, now: Duration, delay: Duration) -> bool {
         let Some(deadline) = self.deadline else {
             return true;
@@ -206,13 +206,13 @@ impl Policy {
         left >= self.least_left()
     }
 
-    /// The longest delay for which that is so, if there are such and not all are.
+    /// Returns the longest delay that fits; none if no delay does, or without a deadline.
     fn longest_that_fits(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline?.checked_sub(now)?;
         left.checked_sub(self.least_left())
     }
 
-    /// With how much left of the deadline an attempt may start.
+    /// Returns how much of the deadline must be left for an attempt to start.
     fn least_left(&self) -> Duration {
         self.reserve.max(Duration::from_nanos(1))
     }
@@ -223,7 +223,7 @@ fn lists(list: Option<&StatusList>, outcome: &Outcome) -> bool {
 }
 
 impl History {
-    /// Before the first attempt.
+    /// The history before the first attempt.
     pub(crate) fn new(policy: &Policy) -> Self {
         Self {
             attempts: 0,

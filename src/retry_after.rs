@@ -1,4 +1,4 @@
-//! What a server asks for: the wait in the last HTTP response head of a stream.
+//! The wait that a server asks for in the last HTTP response head of a stream.
 
 mod fields;
 mod head;
@@ -13,45 +13,45 @@ use crate::escape::ControlSequences;
 use fields::{HeadFields, LONGEST_LINE, Line, VERSION};
 use head::{Head, is_of_a_field};
 
-/// How far is looked ahead at a time for what may be of interest.
+/// How many bytes are skimmed at a time for a possible head.
 const BLOCK: usize = 4 * 1024;
 
-/// What a stream has said of response heads so far.
+/// A parser for the response heads in a stream.
 #[derive(Debug, Default)]
 pub(crate) struct HeadParser {
-    /// The line that is being read, without what is no text of it.
+    /// The current line, without control sequences.
     line: Line,
     sequences: ControlSequences,
-    /// Whether the rest of the line is passed over instead.
+    /// Whether the rest of the line is skipped.
     passing: bool,
-    /// So many bytes of a body are still to come; nothing in them counts.
+    /// The bytes of a body still to come; nothing in them counts.
     body: usize,
-    /// Whether a body of unknown length has begun, so that only what `curl -v` marks is no text of it.
+    /// Whether a body of unknown length has begun, so that only lines marked by `curl -v` count.
     endless_body: bool,
     place: Place,
-    /// A head whose status line stood behind text: the next line shows whether it is one.
+    /// A head whose status line comes after other text: the next line shows whether it is one.
     quoted: Option<Head>,
-    /// What came since a bare head, just as it came.
+    /// The raw bytes since a bare head.
     held: Vec<u8>,
-    /// What the last final response says.
+    /// The fields of the last final response.
     said: HeadFields,
-    /// What it said before the last field, in case the next line spoils that.
+    /// The fields before the last line, in case the next line invalidates that one.
     before: HeadFields,
 }
 
-/// Where in the stream the next line stands.
+/// The position of the next line in the stream.
 #[derive(Debug, Default)]
 enum Place {
     #[default]
     Outside,
     Head(Head),
-    /// Right after a bare head. Of a chain of responses `curl` prints the heads alone, so the next
+    /// Right after a bare head. Of a chain of responses `curl` prints only the heads, so the next
     /// line shows whether a body follows.
     AfterHead,
 }
 
 impl HeadParser {
-    /// Takes the next bytes of the stream; how it is cut into pieces makes no difference.
+    /// Parses the next bytes of the stream; how it is split makes no difference.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let body = self.body.min(bytes.len());
@@ -62,14 +62,15 @@ impl HeadParser {
         }
     }
 
-    /// The stream has ended: the wait that its last response asks for, zero for a date in the past.
-    /// The local clock is asked only for a date without the server's own `Date` to measure it from.
+    /// Ends the stream; returns the wait that its last response asks for, zero for a date in the
+    /// past. The local clock is asked only for a date without the server's own `Date` to measure it
+    /// from.
     pub(crate) fn wait(self, now: impl FnOnce() -> HttpDate) -> Option<Duration> {
         self.said.wait(now)
     }
 
-    /// Passes over lines that say nothing, since gigabytes of them may come by: those at the begin
-    /// that are ended and hold no version. Tells how many bytes they are.
+    /// Returns how many bytes at the start can be skipped, since gigabytes of them may come:
+    /// complete lines without an HTTP version.
     fn skim(&self, bytes: &[u8]) -> usize {
         let is_between = self.line.is_empty() && !self.passing && self.quoted.is_none();
         let is_outside = matches!(self.place, Place::Outside);
@@ -82,13 +83,13 @@ impl HeadParser {
         let Some(at) = memmem::find(&plain, VERSION) else {
             return lines.len();
         };
-        // No sequence takes the end of a line with it.
+        // No control sequence spans a line end.
         let before = memchr_iter(b'\n', &plain[..at]).count();
         let ends = memchr_iter(b'\n', lines).take(before);
         ends.last().map_or(0, |end| end + 1)
     }
 
-    /// Reads up to the end of the line, and tells how many bytes that is.
+    /// Reads up to the end of the line; returns the number of bytes used.
     fn read(&mut self, bytes: &[u8]) -> usize {
         let end = memchr(b'\n', bytes);
         let part = &bytes[..end.unwrap_or(bytes.len())];
@@ -111,7 +112,7 @@ impl HeadParser {
         used
     }
 
-    /// Takes more of the line.
+    /// Appends to the current line.
     fn take(&mut self, part: &[u8]) {
         if self.passing {
             return;
@@ -126,7 +127,7 @@ impl HeadParser {
         }
     }
 
-    /// Makes room in a line that is too long to say anything, unless that stands at its end.
+    /// Makes room in a line that is too long to matter, unless its end does.
     fn shorten(&mut self) {
         let line = mem::take(&mut self.line);
         if !line.is_cut() {
@@ -142,7 +143,7 @@ impl HeadParser {
         }
     }
 
-    /// Looks at a line, or the end of a long one.
+    /// Interprets a line, or the end of a long one.
     fn judge(&mut self) {
         let line = mem::take(&mut self.line);
         if mem::take(&mut self.passing) {
@@ -154,7 +155,7 @@ impl HeadParser {
         match (opened, mem::take(&mut self.place)) {
             (Some(head), _) => self.enter(head),
             (None, Place::Head(head)) => {
-                // A field may name a status, and the next one shows nothing.
+                // A field may mention a status, and the next field proves nothing.
                 if !head.after_prefix(&line).is_some_and(is_of_a_field) {
                     self.quote(&line);
                 }
@@ -165,8 +166,8 @@ impl HeadParser {
         }
     }
 
-    /// The first line after a bare head is of its body; but behind what curl has drawn meanwhile
-    /// there may be the next head.
+    /// Handles the first line after a bare head. It belongs to the body, but after something that
+    /// curl has drawn there may be the next head.
     fn leave_head(&mut self, line: &Line) {
         if line.text().starts_with(b"\r") {
             self.quote(line);
@@ -178,14 +179,14 @@ impl HeadParser {
         }
     }
 
-    /// Notes a status line behind text.
+    /// Records a status line that comes after other text.
     fn quote(&mut self, line: &Line) {
         if !self.endless_body {
             self.quoted = Head::quoted(line);
         }
     }
 
-    /// A field right after a status line behind text shows that this was one.
+    /// Enters the quoted head if this line is a field, which proves that it was one.
     fn confirm(&mut self, line: &Line) {
         let quoted = self.quoted.take();
         if let Some(head) = quoted.and_then(|head| head.confirmed_by(line)) {
@@ -193,7 +194,7 @@ impl HeadParser {
         }
     }
 
-    /// A final response takes back all that was said before it; an interim one says nothing.
+    /// Enters a head. A final response discards the fields before it; an interim one has none.
     fn enter(&mut self, head: Head) {
         self.held.clear();
         if !head.interim {
@@ -204,13 +205,13 @@ impl HeadParser {
         self.place = Place::Head(head);
     }
 
-    /// Takes a line within a head, or the first after it, and tells where the next one stands.
+    /// Handles a line within a head, or the first after it; returns the position of the next one.
     fn go_on(&mut self, head: Head, line: &Line, whole: bool) -> Place {
         match head.after_prefix(line) {
             None => return Place::Outside,
             Some([]) if whole && head.is_bare() => return Place::AfterHead,
             Some([]) if whole => return Place::Outside,
-            // Folded: what the field before it says is not all.
+            // A folded line: the field before it is incomplete.
             Some([b' ' | b'\t', ..]) => self.said = self.before,
             Some(field) => {
                 self.before = self.said;
@@ -222,8 +223,8 @@ impl HeadParser {
         Place::Head(head)
     }
 
-    /// The same of a line that is too long to say anything. Before the mark of curl there may be as
-    /// much of its meter as time has passed.
+    /// Does the same for a line that is too long to matter. The mark of curl may come after any
+    /// length of progress meter.
     fn go_on_long(&mut self, head: Head, line: &Line) -> Place {
         self.passing = head.after_prefix(line).is_some();
         if head.is_marked() && !self.passing {
@@ -232,7 +233,7 @@ impl HeadParser {
         self.go_on(head, line, false)
     }
 
-    /// What was held was of a body, which may end, and a head begin, within it.
+    /// Enters a body, to which the held bytes belong; it may end, and a head begin, within them.
     fn enter_body(&mut self) {
         self.place = Place::Outside;
         self.quoted = None;

@@ -1,7 +1,7 @@
 //! The bucket in a file that many processes share.
 //!
-//! The file is opened anew for each change and locked by flock(2), which a holder that is killed
-//! cannot leave behind. Its text has a fixed length and is written by one call, so that no state is
+//! The file is opened anew for each change and locked with flock(2), which a killed holder cannot
+//! leave behind. Its text has a fixed length and is written by a single call, so that no state is
 //! ever half written.
 
 use std::fs::{File, Metadata, OpenOptions, symlink_metadata};
@@ -18,40 +18,40 @@ use crate::clock;
 use crate::escape::described;
 use crate::job::Sharing;
 
-/// What our files begin with, and no other does.
+/// The text that only our files begin with.
 const MAGIC: &str = "retry budget, version 1\n";
 
-/// More than our text, and little enough for any file.
+/// Upper bound of what is read: more than our text, but little even of a huge file.
 const MOST_READ: u64 = 256;
 
-/// The latest time that the text can hold, in the year 2554. A clock that is further on stands still
-/// there: nothing may be earned up to a time that cannot be noted.
+/// The latest time that the text can hold, in the year 2554. A clock beyond it is treated as
+/// standing still there: nothing may be earned up to a time that cannot be recorded.
 const LATEST: Duration = Duration::from_nanos(u64::MAX);
 
-/// A budget and where its bucket is.
+/// A budget and the file of its bucket.
 pub(crate) struct Shared<'a> {
     path: &'a Path,
     budget: &'a Budget,
 }
 
-/// What came of it.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// It is done; for a token, whether there was one.
+    /// The bucket was changed.
     Yes {
-        /// Whether there was a token.
+        /// Whether a token was left; always true for a refund.
         granted: bool,
-        /// Whether the file was damaged and the bucket is full again.
+        /// Whether the file was damaged, so that the bucket starts full.
         rebuilt: bool,
     },
-    /// Another process has the lock.
+    /// Another process holds the lock.
     Busy,
-    /// It cannot be done, for this reason.
+    /// The file cannot be used, for this reason.
     Unusable(String),
 }
 
 impl<'a> Shared<'a> {
-    /// A bucket of this size at this place. The file need not be there.
+    /// The bucket of this budget. Its file need not exist.
     pub(crate) fn new(sharing: &'a Sharing) -> Self {
         Self {
             path: &sharing.path,
@@ -59,7 +59,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Does it, if nobody else has the lock.
+    /// Makes the change, unless another process holds the lock.
     pub(crate) fn change(&self, op: BudgetOp) -> Done {
         match self.try_change(op) {
             Ok(done) => done,
@@ -85,7 +85,7 @@ impl<'a> Shared<'a> {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(Done::Busy),
             Err(error) => return Err(error.into()),
         }
-        // Between the two it may have been removed, and then others use another.
+        // If the file was removed before we locked it, others use another one by now.
         let there = symlink_metadata(self.path);
         if !there.is_ok_and(|there| is_same(&there, &file)) {
             return Ok(Done::Busy);
@@ -125,7 +125,7 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What a file holds.
+/// The contents of a file.
 enum Kept {
     Nothing,
     Bucket(Bucket),
@@ -150,7 +150,7 @@ fn parsed(text: &[u8]) -> Option<Bucket> {
     let text = std::str::from_utf8(text).ok()?;
     let (spent, rest) = text.strip_prefix("spent ")?.split_once('\n')?;
     let refilled = rest.strip_prefix("refilled ")?.strip_suffix('\n')?;
-    // Digits only: `parse` would take a sign, too.
+    // Digits only: `parse` would accept a sign, too.
     let is_ours = |text: &str| text.len() == 20 && text.bytes().all(|c| c.is_ascii_digit());
     let number = |text: &str| is_ours(text).then(|| text.parse().ok())?;
     Some(Bucket {
@@ -167,7 +167,7 @@ fn written(bucket: &Bucket) -> String {
     )
 }
 
-/// Why a file must not be trusted, or written.
+/// Returns why a file must not be trusted or written to, if so.
 fn fault(file: &Metadata) -> Option<&'static str> {
     let ours = rustix::process::geteuid().as_raw();
     if !file.is_file() {
@@ -188,7 +188,7 @@ fn is_same(there: &Metadata, file: &File) -> bool {
         .is_ok_and(|file| (file.dev(), file.ino()) == (there.dev(), there.ino()))
 }
 
-/// What the system says of a link that is not followed is not what people would call it.
+/// Replaces the system's confusing message about a symbolic link.
 fn clarified(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ELOOP) => io::Error::new(

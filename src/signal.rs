@@ -34,10 +34,10 @@ fn name_of(number: i32) -> Option<&'static str> {
     common.or_else(|| system().map(|(name, _)| *name))
 }
 
-/// The signals that end a process by default on every system and may be sent to end it or to tell
-/// it something. Left out are KILL and STOP (cannot be caught), one's own faults (SEGV, BUS, FPE,
-/// ILL, ABRT, TRAP, SYS, XFSZ), PIPE (ignored from the start), and those of job control (TSTP, TTIN,
-/// TTOU, WINCH, URG), whose defaults are right: the kernel gives them to the command itself.
+/// The signals that terminate a process by default on every system and may be sent to end it or to
+/// notify it. Left out are KILL and STOP (cannot be caught), the process's own faults (SEGV, BUS,
+/// FPE, ILL, ABRT, TRAP, SYS, XFSZ), PIPE (ignored from the start), and job control (TSTP, TTIN,
+/// TTOU, WINCH, URG), whose defaults are right: the kernel delivers those to the command itself.
 const FATAL: &[i32] = &[
     consts::SIGHUP,
     consts::SIGINT,
@@ -66,8 +66,8 @@ impl Signal {
     pub(crate) const USR1: Self = Self(consts::SIGUSR1);
     pub(crate) const USR2: Self = Self(consts::SIGUSR2);
 
-    /// The signal of this number, if there is one. Some that have no name may kill all the same:
-    /// the C library keeps a few for itself.
+    /// Returns the signal of this number, if it exists. Some without a name may kill all the same:
+    /// the C library reserves a few for itself.
     pub(crate) fn from_number(number: i32) -> Option<Self> {
         (1..=Self::last()).contains(&number).then_some(Self(number))
     }
@@ -80,7 +80,7 @@ impl Signal {
             .max(real_time().1)
     }
 
-    /// Reads a name in any case, with or without `SIG`: `TERM`, `sigkill`, `RTMIN+1`, `RTMAX-2`.
+    /// Parses a name in any case, with or without `SIG`: `TERM`, `sigkill`, `RTMIN+1`, `RTMAX-2`.
     pub(crate) fn from_name(text: &str) -> Option<Self> {
         let upper = text.to_ascii_uppercase();
         let name = upper.strip_prefix("SIG").unwrap_or(&upper);
@@ -109,34 +109,34 @@ impl Signal {
         (first..=last).contains(&number).then_some(Self(number))
     }
 
-    /// Every signal of this system.
+    /// Returns every signal of this system.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (1..=Self::last()).map(Self)
     }
 
-    /// The real-time signals of this system.
+    /// Returns the real-time signals of this system.
     pub(crate) fn all_real_time() -> impl Iterator<Item = Self> {
         let (first, last) = real_time();
         (first..=last).map(Self)
     }
 
-    /// The named signals that end the retrying.
+    /// Returns the named signals that end the run.
     pub(crate) fn all_fatal() -> impl Iterator<Item = Self> {
         FATAL.iter().chain(system::FATAL).copied().map(Self)
     }
 
-    /// The number, from 1 up to 64 on Linux.
+    /// Returns the number, from 1 up to 64 on Linux.
     pub(crate) fn number(self) -> i32 {
         self.0
     }
 
-    /// The bit of this signal in a set of 64, whose lowest is that of signal 1.
+    /// Returns the signal's bit in a set of 64; the lowest is that of signal 1.
     pub(crate) fn bit(self) -> u64 {
         1_u64.wrapping_shl(self.0.unsigned_abs() - 1)
     }
 
-    /// Death by these is what a user or a closed pipe asked for: it is no failure to try again
-    /// unless it is named.
+    /// Whether a death by this signal is what a user or a closed pipe asked for: no failure to
+    /// retry unless it is named.
     pub(crate) fn is_asked_for(self) -> bool {
         matches!(self, Self::INT | Self::QUIT | Self::PIPE)
     }

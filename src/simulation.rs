@@ -1,4 +1,4 @@
-//! Worlds of virtual time, in which waits end at once.
+//! Worlds of virtual time, in which no wait takes any.
 
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ use crate::status::{Ending, Outcome};
 #[cfg(test)]
 pub(crate) use tests::{Script, Step};
 
-/// A world in which every attempt fails at once, and which ends at a time. A million runs in it cost
-/// no more than what they are asked for.
+/// A world in which every attempt fails at once, up to a given time. It adds nothing to the cost of
+/// the decisions themselves, even over a million runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AlwaysFails {
     now: Duration,
@@ -24,7 +24,7 @@ pub(crate) struct AlwaysFails {
 }
 
 impl AlwaysFails {
-    /// A world in which no wait goes on beyond this time: there, a signal ends the run.
+    /// A world in which a signal ends the run in place of any wait beyond this time.
     pub(crate) fn until(ends: Duration) -> Self {
         Self {
             now: Duration::ZERO,

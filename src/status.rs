@@ -1,4 +1,4 @@
-//! How an attempt ended, and the one table from an ending to an exit status.
+//! The endings of an attempt, with the one table that maps them to exit statuses.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ pub(crate) const OWN_FAILURE: u8 = 125;
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// Exit status when the command was not found.
 pub(crate) const NOT_FOUND: u8 = 127;
-/// Exit status when the output made a failure of exit 0.
+/// Exit status when `--fail-if` turned exit 0 into a failure.
 pub(crate) const FAILED_BY_OUTPUT: u8 = 1;
-/// What shells add to the number of the signal that a command died of.
+/// The number that shells add to the signal that a command died of.
 pub(crate) const SIGNAL_BASE: u8 = 128;
 
 /// How an attempt ended.
@@ -25,9 +25,9 @@ pub(crate) const SIGNAL_BASE: u8 = 128;
 pub(crate) enum Outcome {
     /// The command exited with this code.
     Exited(u8),
-    /// The command died of this signal, which was not a time limit's.
+    /// The command died of this signal, which no time limit sent.
     Killed(Signal),
-    /// A time limit ended it, whatever its status then was.
+    /// A time limit ended it, whatever its exit status.
     TimedOut,
     /// It could not be started.
     NotStarted(StartFault),
@@ -36,51 +36,51 @@ pub(crate) enum Outcome {
 /// Why a command could not be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StartFault {
-    /// What kind of fault it is; it decides about a retry and the exit status.
+    /// The kind of fault, which decides about a retry and the exit status.
     pub(crate) class: FaultClass,
     /// The reason, in words.
     pub(crate) reason: String,
 }
 
-/// The kinds of start faults.
+/// The kinds of start faults: permanent but for the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultClass {
-    /// There is no such program. It does not pass by itself.
+    /// The program does not exist.
     NotFound,
-    /// The program is there, and what it is to be run by is not. It does not pass by itself.
+    /// The program exists, but its interpreter or loader does not.
     NoInterpreter,
-    /// The program is there and cannot be executed. It does not pass by itself.
+    /// The program exists, but cannot be executed.
     NotExecutable,
-    /// The program is being written just now. It passes.
+    /// The program is being written at the moment.
     Busy,
-    /// The system is short of something. It passes.
+    /// The system is short of a resource.
     Shortage,
 }
 
 impl FaultClass {
-    /// Whether the same command may start at the next attempt.
+    /// Whether the fault is temporary: the same command may start at the next attempt.
     pub(crate) fn passes(self) -> bool {
         matches!(self, Self::Busy | Self::Shortage)
     }
 }
 
-/// An attempt's end and what came with it.
+/// The end of an attempt, with everything learned about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     /// How it ended.
     pub(crate) outcome: Outcome,
-    /// The fatal signal that reached us meanwhile, if any. A child that traps our TERM and exits 9
-    /// must not be retried, and its status alone cannot tell.
+    /// The fatal signal that reached us meanwhile, if any. A child that traps the TERM it was sent
+    /// and exits 9 must not be retried, which its status alone does not show.
     pub(crate) interrupted: Option<Signal>,
-    /// The process that could not be ended, if a time limit met one.
+    /// A process that survived a time limit's KILL, if there was one.
     pub(crate) left_behind: Option<u32>,
-    /// Whether the time limit was that for silence.
+    /// Whether the time limit was the idle timeout.
     pub(crate) by_idle_timeout: bool,
-    /// Whether the deadline was reached before all of its output had found a reader.
+    /// Whether the deadline passed before all of its output was read.
     pub(crate) undelivered: bool,
-    /// Whether it has read from a pipe what a retry would need.
+    /// Whether it read input from a pipe that a retry would need.
     pub(crate) input_eaten: bool,
-    /// What the output was found to hold.
+    /// The patterns found in its output.
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
     pub(crate) server_wait: Option<Duration>,
@@ -106,12 +106,12 @@ impl From<Outcome> for Ending {
 pub(crate) enum Exit {
     /// With this code.
     Code(u8),
-    /// By this signal, raised again; 128 + its number where that has no effect.
+    /// By raising this signal again; with 128 + its number where that has no effect.
     Raise(Signal),
 }
 
 impl Exit {
-    /// The exit status that a shell sees.
+    /// Returns the exit status that a shell sees.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Code(code) => code,
@@ -122,8 +122,8 @@ impl Exit {
 }
 
 impl Outcome {
-    /// The table of exit statuses, for a run whose last attempt ended like this and was not a
-    /// success.
+    /// Returns how `retry` exits if the last attempt ended like this and was not a success: the
+    /// table of exit statuses.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Exited(code) => Exit::Code(*code),
@@ -137,7 +137,7 @@ impl Outcome {
         }
     }
 
-    /// What the next attempt is told in `RETRY_LAST_STATUS`: a code, a signal's name, `timeout`.
+    /// Returns `RETRY_LAST_STATUS` for the next attempt: a code, a signal's name, or `timeout`.
     pub(crate) fn last_status(&self) -> String {
         match (self, self.exit()) {
             (Self::TimedOut, _) => "timeout".into(),
@@ -148,7 +148,7 @@ impl Outcome {
 }
 
 impl Outcome {
-    /// What it is called in a sentence about rules.
+    /// Returns the noun for it in messages about rules.
     pub(crate) fn noun(&self) -> String {
         match self {
             Self::Exited(code) => format!("exit {code}"),

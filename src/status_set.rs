@@ -1,20 +1,20 @@
-//! Sets of endings, and the LIST of the command line that names one.
+//! Sets of outcomes, written as a LIST on the command line.
 
 use crate::signal::Signal;
 use crate::status::{Outcome, SIGNAL_BASE};
 
-/// A set of endings: a LIST of the command line, or what remains of several.
+/// A set of outcomes: a LIST, or what remains of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusSet {
-    /// Exit codes, a bit each.
+    /// Exit codes, one bit each.
     codes: [u64; 4],
-    /// Deaths by signal, a bit each, by number.
+    /// Deaths by signal, one bit each, by number.
     deaths: u128,
-    /// Those of them that are in the set by name or by the word `signal`.
+    /// The deaths that are in the set by name or by the word `signal`.
     named: u128,
-    /// The word `timeout`.
+    /// Whether it holds time-outs (the word `timeout`).
     pub(crate) timeout: bool,
-    /// The word `spawn`.
+    /// Whether it holds temporary start faults (the word `spawn`).
     pub(crate) spawn: bool,
 }
 
@@ -27,8 +27,8 @@ impl StatusSet {
         spawn: false,
     };
 
-    /// Every failure that is worth a retry when no list says otherwise: all but the deaths that
-    /// somebody asked for.
+    /// Returns the failures worth a retry when no list says otherwise: all but deaths by a signal
+    /// that somebody asked for.
     pub(crate) fn default_retryable() -> Self {
         let mut set = Self {
             timeout: true,
@@ -40,8 +40,8 @@ impl StatusSet {
         set
     }
 
-    /// Reads a LIST: codes and ranges, signal names, and the words `any signal timeout spawn`,
-    /// with commas between them.
+    /// Parses a LIST: codes and ranges, signal names, and the words `any signal timeout spawn`,
+    /// separated by commas.
     ///
     /// # Errors
     /// A sentence that says what is wrong and how to write it.
@@ -104,7 +104,7 @@ impl StatusSet {
             None => {
                 let code = code(item)?;
                 self.add_codes(code, code);
-                // Named singly, a code means the death as well, whichever signal it is.
+                // A single code also means the death by its signal, even one that was asked for.
                 if let Some(signal) = shell_signal(code) {
                     self.add_death(signal);
                 }
@@ -155,8 +155,7 @@ impl StatusSet {
         self.codes[usize::from(code / 64)] >> (code % 64) & 1 == 1
     }
 
-    /// Whether an attempt that ended like this is in the set. A start fault that does not pass by
-    /// itself is in none.
+    /// Whether the set holds this outcome. No set holds a permanent start fault.
     pub(crate) fn holds(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Exited(code) => self.has_code(*code),
@@ -166,8 +165,8 @@ impl StatusSet {
         }
     }
 
-    /// Whether an attempt that ended like this is in the set by a word of its own. What was cut
-    /// short or never started cannot be asked for output as well.
+    /// Whether the set holds this outcome by a word of its own. An attempt that was cut short or
+    /// never started cannot be required to match output as well.
     pub(crate) fn names(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Exited(_) => false,
@@ -176,7 +175,7 @@ impl StatusSet {
         }
     }
 
-    /// This set without what is in `other`.
+    /// Returns this set without the outcomes in `other`.
     pub(crate) fn without(mut self, other: &Self) -> Self {
         for (mine, theirs) in self.codes.iter_mut().zip(other.codes) {
             *mine &= !theirs;
@@ -188,28 +187,28 @@ impl StatusSet {
         self
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::NOTHING
     }
 }
 
-/// The code that a shell gives for a death by this signal.
+/// Returns the code that a shell reports for a death by this signal.
 fn shell_code(signal: Signal) -> Option<u8> {
     u8::try_from(signal.number()).ok()?.checked_add(SIGNAL_BASE)
 }
 
-/// The signal whose death a shell gives this code for.
+/// Returns the signal whose death a shell reports by this code.
 fn shell_signal(code: u8) -> Option<Signal> {
     Signal::from_number(i32::from(code.checked_sub(SIGNAL_BASE)?))
 }
 
-/// A LIST with the text it was read from, for messages.
+/// A LIST with the text it was parsed from, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusList {
-    /// What is in it.
+    /// The parsed set.
     pub(crate) set: StatusSet,
-    /// How the user wrote it, cut where it gets long.
+    /// The text as the user wrote it, cut if it is long.
     pub(crate) written: String,
 }
 

@@ -18,7 +18,7 @@ fn exponential(base: Duration, cap: Duration, jitter: Jitter) -> Backoff {
     }
 }
 
-/// The windows of the first `count` retries, when each draw is `u`.
+/// Returns the ranges of the first `count` retries, if each draw is `u`.
 fn windows(backoff: &Backoff, count: usize, u: f64) -> Vec<DelayRange> {
     let mut at = backoff.start();
     let mut windows = Vec::new();
@@ -136,7 +136,7 @@ fn without_a_cap_the_21st_delay_is_about_29_hours() {
     assert_eq!(ceilings(&backoff, 21)[20], ms(104_857_600));
 }
 
-/// The generator that the published example uses.
+/// The generator of the published example.
 fn minstd(state: &mut u64) -> f64 {
     *state = *state * 48_271 % 2_147_483_647;
     f64::from(u32::try_from(*state).expect("below 2^31")) / 2_147_483_647.0
@@ -322,7 +322,7 @@ fn a_base_or_a_cap_of_nothing_means_no_delay() {
 
 // ── properties ──────────────────────────────────────────────────────────────────────────────
 
-/// Durations of every size, the ends among them.
+/// Durations of every size, including both extremes.
 pub(crate) fn any_duration() -> impl Strategy<Value = Duration> {
     prop_oneof![
         Just(Duration::ZERO),
@@ -429,8 +429,8 @@ proptest! {
 
 #[test]
 fn the_four_billionth_retry_is_as_sound_as_the_first() {
-    // The state is all that a delay depends on, and at the cap it no longer changes: being at the
-    // cap after a hundred retries is being there after 2^32.
+    // A delay depends on the state alone, which no longer changes at the cap: there, a hundred
+    // retries are as good as 2^32.
     for curve in [Curve::Exponential(Factor::TWO), Curve::Constant] {
         let backoff = Backoff {
             curve,
@@ -459,7 +459,7 @@ fn the_four_billionth_retry_is_as_sound_as_the_first() {
     assert_eq!(linear.range(at).ceiling, Duration::from_nanos(1 << 32));
 }
 
-/// The mean and the spread of 100 000 draws, evenly stepped through a full cycle of a generator.
+/// Returns 100 000 delays, evenly stepped through a full cycle of a generator.
 fn draws(backoff: &Backoff) -> Vec<f64> {
     let mut state = 7919;
     let at = backoff.start();
@@ -476,7 +476,7 @@ fn draws_fit(jitter: Jitter, low: f64, high: f64) {
         jitter,
     ));
     let mean = draws.iter().sum::<f64>() / 100_000.0;
-    // Four standard errors of the mean of so many even draws.
+    // Four standard errors of the mean of this many even draws.
     let tolerance = (high - low) / 12.0_f64.sqrt() / 100_000.0_f64.sqrt() * 4.0 + 1e-9;
     assert!(
         (mean - f64::midpoint(low, high)).abs() <= tolerance,

@@ -14,7 +14,7 @@ fn budget(tokens: u32, refill: &str) -> Budget {
     }
 }
 
-/// How many tokens can be taken in a row at this time.
+/// Returns how many tokens can be taken in a row at this time.
 fn takes(bucket: &mut Bucket, budget: &Budget, now: Duration) -> usize {
     (0..1000).take_while(|_| bucket.take(budget, now)).count()
 }
@@ -113,7 +113,7 @@ fn nothing_comes_back_until_a_clock_that_was_set_back_has_caught_up() {
         }
         assert!(bucket.take(&budget, secs(then + 100)), "{set_back_to}");
     }
-    // One that is filled in a moment waits for those whose clock is within the five minutes.
+    // A bucket that fills in a moment waits for clocks that are within the five minutes.
     let quick = self::budget(10, "1/1s");
     for (set_back_to, then) in [(4700, 5000), (4699, 4699)] {
         let mut bucket = Bucket::new(secs(0));
@@ -139,7 +139,7 @@ fn a_full_bucket_does_not_forget_up_to_when_it_was_filled() {
             "{refill}"
         );
     }
-    // But for a clock that was far from right.
+    // Unless the clock was far from right.
     let mut bucket = Bucket::new(secs(5301));
     assert!(bucket.take(&budget(1, "1/10s"), secs(5000)));
     assert_eq!(bucket.refilled, secs(5000));
@@ -192,7 +192,7 @@ fn budgets_are_read_as_people_write_them_and_nothing_else() {
     }
 }
 
-/// What a run may do to a bucket.
+/// An operation on a bucket.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Spend,
@@ -205,8 +205,8 @@ proptest! {
         tokens in 0..20_u32,
         rate in 1..20_u32,
         period_ms in 1..1_000_000_u64,
-        // What passes before each of them, by how much the clock that is asked is ahead, and whether
-        // its owner has a refill.
+        // For each run: the time that passes before it, how far ahead its clock is, whether it has
+        // a refill.
         deeds in prop::collection::vec(
             (prop_oneof![Just(0), 0..1000_u64, 0..1_000_000_u64], 0..=300_000_u64, prop::bool::weighted(0.9)),
             1..300,
@@ -241,7 +241,7 @@ proptest! {
         let budget = Budget { tokens, refill: refills.then_some(refill) };
         let mut bucket = Bucket::default();
         for (op, at) in deeds {
-            // The clock jumps as it likes.
+            // The clock jumps at random.
             let now = Duration::from_millis(at.into());
             let before = bucket;
             match op {

@@ -17,7 +17,7 @@ use crate::report::text::Text;
 use crate::simulation::{Script, Step};
 use crate::status::{FaultClass, StartFault};
 
-// Transcripts: flags and what the command does go in, lines in virtual time come out.
+// Transcripts: flags and the command's behaviour go in, lines in virtual time come out.
 
 fn step(outcome: Outcome, millis: u64) -> Step {
     Step {
@@ -69,7 +69,8 @@ fn job(flags: &str) -> Job {
     }
 }
 
-/// The lines of a run, each with its virtual time, and how the run exits. Every draw is a half.
+/// Returns the lines of a run, each with its virtual time, and how the run exits. Every draw is
+/// 0.5.
 fn transcript(flags: &str, mut world: Script) -> String {
     let job = job(flags);
     let text = Text::new(&job, String::new);
@@ -94,9 +95,8 @@ fn transcript(flags: &str, mut world: Script) -> String {
     lines.concat()
 }
 
-/// What the command does, in the words of a transcript: `exits 7 after 500ms`, `hangs`, `is killed
-/// by SIGKILL`, `cannot start: not found`, `times out after 300ms`; behind a comma what else is to
-/// be known of it.
+/// Parses a step of a transcript: `exits 7 after 500ms`, `hangs`, `is killed by SIGKILL`,
+/// `cannot start: not found`, `times out after 300ms`; anything else about it follows a comma.
 fn step_in_words(words: &str) -> Step {
     let (does, more) = words.split_once(", ").unwrap_or((words, ""));
     let (does, takes) = match does.split_once(" after ") {
@@ -129,9 +129,9 @@ fn from_nanos(words: &str) -> Duration {
     duration::parse_duration(words).expect("a duration")
 }
 
-/// What this file of `transcripts` says comes of a call comes of it. At its head stand the call,
-/// behind `$`, and behind `#` what each attempt does, the last of which repeats, and perhaps a signal
-/// that we get. `SNAPSHOTS=overwrite cargo test` accepts another transcript.
+/// Compares a run with this file of `transcripts`. Its head has the call, after `$`, then what each
+/// attempt does, after `#` (the last one repeats), and perhaps a signal to us.
+/// `SNAPSHOTS=overwrite cargo test` accepts another transcript.
 #[track_caller]
 fn check(name: &str) {
     let directory = Path::new(concat!(
@@ -410,17 +410,17 @@ fn where_the_servers_wait_fits_in_the_deadline_the_random_part_is_cut_at_what_is
         line.split_once("; ").expect("what comes next").1.to_owned()
     };
     let asked = " (the server asks for 10.0s)";
-    // Of each range the middle is drawn, and the attempt takes 100 ms.
+    // The middle of each range is drawn, and the attempt takes 100 ms.
     for (flags, delay) in [
-        // 10 s and a second.
+        // 10 s plus a spread of a second.
         ("--base 1s", "10.5s"),
         ("--base 1s --deadline 12s", "10.5s"),
         ("--base 1s --deadline 11.1s", "10.5s"),
-        // Of which there are 800 ms, 400 ms, 4 ms.
+        // Of the spread, 800 ms, 400 ms and 4 ms fit.
         ("--base 1s --deadline 10.9s", "10.4s"),
         ("--base 1s --deadline 10.9s --reserve 400ms", "10.2s"),
         ("--base 1s --deadline 20.104s --reserve 10s", "10.0s"),
-        // 10 s and twenty, of which there are two.
+        // 10 s plus a spread of twenty, of which two fit.
         ("--base 20s --deadline 12.1s", "11.0s"),
         ("--base 1s --jitter none --deadline 10.101s", "10.0s"),
     ] {
@@ -444,7 +444,7 @@ fn where_the_servers_wait_fits_in_the_deadline_the_random_part_is_cut_at_what_is
         let line = first(flags, 10);
         assert!(line.contains("in the deadline of"), "{flags}: {line}");
     }
-    // A delay of our own is drawn anew by nobody: it fits or it does not.
+    // A delay of our own is never drawn again: it fits or it does not.
     let own = transcript(
         "-a 2 --base 40s --cap 40s --deadline 12s",
         Script::new(vec![exits(22)]),

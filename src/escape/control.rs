@@ -1,8 +1,8 @@
-//! What a terminal obeys instead of showing, passed over: the control sequences in a text.
+//! A filter that removes terminal control sequences from text.
 //!
-//! Known are those of ECMA-48 that begin with an escape: `ESC [` to a final byte, which colour and
-//! move, and `ESC ]` to BEL or `ESC \`, which name windows and links. Their one-byte forms are not:
-//! in UTF-8 those bytes are parts of letters.
+//! It knows the sequences of ECMA-48 that begin with an escape: `ESC [` up to a final byte
+//! (colours, cursor movement) and `ESC ]` up to BEL or `ESC \` (window titles, links). It does not
+//! know their one-byte forms: in UTF-8 those bytes are parts of letters.
 
 use std::borrow::Cow;
 
@@ -11,24 +11,24 @@ use memchr::memchr;
 const ESC: u8 = b'\x1b';
 const BEL: u8 = b'\x07';
 
-/// Where in a text the next byte stands. Whatever is not ended ends with its line.
+/// The position of the next byte in the text. An unterminated sequence ends with its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ControlSequences {
-    /// Outside of any.
+    /// Outside any sequence.
     #[default]
     Text,
-    /// Behind an escape, which may begin one.
+    /// After an escape, which may begin a sequence.
     Escape,
-    /// In one that a final byte ends.
+    /// In a sequence that a final byte ends.
     Control,
-    /// In one that holds text.
+    /// In a sequence that holds text.
     Command,
-    /// Behind an escape in that, which may end it.
+    /// In such a sequence after an escape, which may end it.
     CommandEnd,
 }
 
 impl ControlSequences {
-    /// The next bytes without them; how the text is cut into pieces makes no difference.
+    /// Returns the next bytes without control sequences; how the text is split makes no difference.
     pub(crate) fn without<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         if *self == Self::Text && memchr(ESC, bytes).is_none() {
             return bytes.into();
@@ -54,7 +54,7 @@ impl ControlSequences {
         plain.into()
     }
 
-    /// Where the text goes on when this byte comes within a sequence, and whether it is of that.
+    /// Returns the position after this byte of a sequence, and whether the byte belongs to it.
     fn pass(self, byte: u8) -> (Self, bool) {
         match (self, byte) {
             (Self::Escape | Self::CommandEnd, b'[') | (Self::Control, b' '..=b'?') => {
@@ -70,7 +70,7 @@ impl ControlSequences {
         }
     }
 
-    /// What the end of the text shows to be none.
+    /// Returns the held-back bytes that turn out to be plain at the end of the text.
     pub(crate) fn rest(self) -> &'static [u8] {
         match self {
             Self::Escape => &[ESC],

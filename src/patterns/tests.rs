@@ -19,7 +19,7 @@ fn sought(retry_if: Vec<Pattern>) -> Patterns {
     }
 }
 
-/// The first pattern that matches in what is written to stdout in these pieces.
+/// Returns the first pattern that matches in stdout, written in these pieces.
 fn first<'a>(patterns: &Patterns, pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<usize> {
     let mut watch = Watch::new(patterns, Stream::Stdout);
     let mut matched = Matched::default();
@@ -38,7 +38,7 @@ fn matches(pattern: &str, pieces: &[&[u8]], expected: bool) {
     assert_eq!(found, expected, "{pattern} in {shown}");
 }
 
-/// The lines of a text, said once more: byte by byte.
+/// Splits a text into lines byte by byte: a second implementation to compare with.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     let mut lines = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -56,13 +56,13 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
-/// What must be found: the first in the first line in which one matches that has nothing beside it.
+/// Returns the expected match: the first pattern that matches the first line by itself.
 fn plainly(regexes: &[&Regex], text: &[u8]) -> Option<usize> {
     let matching = |line| regexes.iter().position(|regex| regex.is_match(line));
     lines(text).into_iter().find_map(matching)
 }
 
-/// Expressions with all that may see, need or cross the end of a line.
+/// Expressions that may see, need or cross the end of a line.
 const EXPRESSIONS: &str = r"
     a, ab, ^a, a$, ^$, ^a*$, b?a, \Aa, a\z, \A\z, \z, \A, a\s+b, [^b]*b, [^b]+$, [^x], a|ba$|^$
     (?s)a.*b, (?s)^.$, (?sR)a.b, (?i-s)A., (?i)AB, (?m)^b, (?m:^b$), (?U)a+$, (?U)a*b, (?u)é$
@@ -73,7 +73,7 @@ const EXPRESSIONS: &str = r"
     (.|\n){4}, [[:space:]]b, \x00, \W\W, (a|b)+$, \pL{2}, a{2,3}$, [^a]$, ^[^a]*$, $^, ^^a$$
     (^a|b$)(\s|$), a(b|$), (a\n|b)a, \n?b, (?:^|\s)ab?(?:$|\s), \D+b, [\s--\n], [\pL\s]{3}, \xFF";
 
-/// Each of them, and again compiled with nothing that knows of lines.
+/// Each expression, and the same compiled without any mode for lines.
 static ZOO: LazyLock<Vec<(Pattern, Regex)>> = LazyLock::new(|| {
     let expressions = EXPRESSIONS.trim().lines();
     let expressions = expressions.flat_map(|line| line.trim().split(", "));
@@ -85,7 +85,7 @@ static ZOO: LazyLock<Vec<(Pattern, Regex)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A text cut into pieces, at places that are taken modulo what is left.
+/// Cuts a text into pieces, at places taken modulo the rest.
 fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     let mut rest = text;
     let mut pieces = Vec::new();
@@ -98,7 +98,7 @@ fn cut<'a>(text: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// A text with control sequences at these places, taken modulo what is left.
+/// Inserts control sequences into a text, at places taken modulo the rest.
 fn painted(text: &[u8], places: &[usize]) -> Vec<u8> {
     let sequences = ["\x1b[1;31m", "\x1b]0;a b\x07", "\x1b[K", "\x1b]8;;ab\x1b\\"];
     let pieces = cut(text, places).into_iter();
@@ -418,7 +418,7 @@ fn short_texts_are_searched_as_if_line_by_line() {
     }
 }
 
-/// Fewer cases, for what takes longer.
+/// A smaller number of cases, for slow properties.
 fn one_in(share: u32) -> ProptestConfig {
     let config = crate::many_cases();
     ProptestConfig {

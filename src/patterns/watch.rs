@@ -1,4 +1,4 @@
-//! Looking for patterns in each line of a stream as it comes, in whatever pieces.
+//! An incremental search for patterns in the lines of a stream.
 
 use std::iter;
 use std::ops::Range;
@@ -6,22 +6,22 @@ use std::ops::Range;
 use super::{Matched, Pattern, Patterns, Stream};
 use crate::escape::ControlSequences;
 
-/// How much of a long line one window shares with the next. A match that is not quite as long lies
-/// in one of them as a whole; a longer one may be missed.
+/// The overlap of adjacent windows over a long line, in bytes. A match that is shorter lies within
+/// one of them; a longer one may be missed.
 pub(super) const OVERLAP: usize = 32 << 10;
 
-/// The longest line that is always matched as a whole.
+/// The longest line that is always matched as a whole, in bytes.
 pub(super) const WINDOW: usize = 2 * OVERLAP;
 
-/// How far `^ $ \b` look beyond a match on either side: a character of UTF-8.
+/// How far `^ $ \b` look beyond a match on either side: one character of UTF-8.
 const SIGHT: usize = 4;
 
 impl Pattern {
-    /// Where the first of these lines begins that matches; the end of the last one is cut off.
+    /// Returns the start of the first of these lines that matches; the last comes without its end.
     ///
-    /// All are searched at once, since `^ $ . \b` take the end of a line as they take that of a
-    /// text: what matches in a line alone matches among others too, so that nothing matches in the
-    /// lines before the first match. That one proves no more: it may span lines.
+    /// All are searched at once, because `^ $ . \b` treat the end of a line like that of a text: a
+    /// line that matches by itself matches among others too, so nothing matches in the lines before
+    /// the first match. That match proves no more: it may span lines.
     fn first_line(&self, lines: &[u8]) -> Option<usize> {
         let from = if self.needs_single_lines {
             0
@@ -32,38 +32,39 @@ impl Pattern {
         lines.find_map(|(start, line)| self.regex.is_match(line).then_some(start))
     }
 
-    /// Whether it matches in a part of a line, after what is only looked back at, and so far from
-    /// the end that what follows cannot undo it: the shortest match, where there are several.
+    /// Whether it matches in a part of a line, after the first `behind` bytes of context, and so
+    /// far from the end that what follows cannot undo it. Takes the shortest match if there are
+    /// several.
     fn is_inside(&self, part: &[u8], behind: usize) -> bool {
         let end = self.regex.shortest_match_at(part, behind);
         end.is_some_and(|end| end + SIGHT <= part.len())
     }
 
-    /// Whether it matches in a line or the last part of one.
+    /// Whether it matches in a line, or in the last part of one.
     fn is_in(&self, line: &[u8], behind: usize) -> bool {
         self.regex.is_match_at(line, behind)
     }
 }
 
-/// Watches one stream of one attempt.
+/// The search of one stream of one attempt.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// What is looked for, in both streams.
+    /// The patterns for both streams.
     patterns: Patterns,
-    /// Where it is looked for here.
+    /// The stream that is searched.
     stream: Stream,
-    /// What is not looked at.
+    /// The filter for control sequences, which are not searched.
     sequences: ControlSequences,
-    /// The line whose end has not come yet: all of it, or the last of a long one.
+    /// The unfinished line, or the end of it if it is long.
     pub(super) line: Vec<u8>,
-    /// How much of that is there only to be looked back at.
+    /// How many bytes of that are only context for look-behind.
     behind: usize,
-    /// Whether the last byte was a CR, to which an LF would belong.
+    /// Whether the last byte was a CR, which a following LF would belong to.
     after_cr: bool,
 }
 
 impl Watch {
-    /// Before the first byte.
+    /// A search before the first byte.
     pub(crate) fn new(patterns: &Patterns, stream: Stream) -> Self {
         Self {
             patterns: patterns.clone(),
@@ -75,7 +76,7 @@ impl Watch {
         }
     }
 
-    /// Looks at what comes next.
+    /// Searches the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8], matched: &mut Matched) {
         if self.patterns.sought(self.stream, matched).next().is_some() {
             let plain = self.sequences.without(bytes);
@@ -83,7 +84,7 @@ impl Watch {
         }
     }
 
-    /// Looks at text that comes next.
+    /// Searches the next bytes of text, without control sequences.
     fn look_at(&mut self, bytes: &[u8], matched: &mut Matched) {
         if bytes.is_empty() {
             return;
@@ -94,7 +95,7 @@ impl Watch {
         }
         self.after_cr = bytes.ends_with(b"\r");
         if !self.line.is_empty() {
-            // Only this line is copied; those after it are searched where they are.
+            // Only this line is copied; those after it are searched in place.
             let Some(end) = first_end(rest) else {
                 return self.hold(rest, matched);
             };
@@ -109,7 +110,7 @@ impl Watch {
         self.hold(rest, matched);
     }
 
-    /// Looks at the last line, which may lack its end.
+    /// Searches the last line, which may lack its end.
     pub(crate) fn finish(mut self, matched: &mut Matched) {
         self.look_at(self.sequences.rest(), matched);
         if !self.line.is_empty() {
@@ -117,7 +118,7 @@ impl Watch {
         }
     }
 
-    /// Keeps more of the line whose end has not come, and searches what no longer fits.
+    /// Appends to the unfinished line, and searches what no longer fits.
     fn hold(&mut self, more: &[u8], matched: &mut Matched) {
         let (fits, rest) = more.split_at(more.len().min(WINDOW - self.line.len()));
         self.line.extend_from_slice(fits);
@@ -133,7 +134,7 @@ impl Watch {
             self.line.drain(..OVERLAP);
             return self.hold(rest, matched);
         };
-        // The rest is searched where it is. Only what the next window shares with it is copied.
+        // The rest is searched in place. Only its overlap with the next window is copied.
         let part = &more[shared..];
         self.search(matched, |pattern| {
             pattern.is_inside(part, SIGHT).then_some(0)
@@ -142,7 +143,7 @@ impl Watch {
         self.line.extend_from_slice(&more[more.len() - OVERLAP..]);
     }
 
-    /// Searches the line that is kept, now that its end has come.
+    /// Searches the unfinished line, now that its end has come.
     fn end_line(&mut self, matched: &mut Matched) {
         let (line, behind) = (&self.line, self.behind);
         self.search(matched, |pattern| pattern.is_in(line, behind).then_some(0));
@@ -150,7 +151,7 @@ impl Watch {
         self.behind = 0;
     }
 
-    /// Notes for each option that is still open which of its patterns matches in the first line.
+    /// Records, for each option without a match, the pattern that matches in the earliest line.
     fn search(&self, matched: &mut Matched, line: impl Fn(&Pattern) -> Option<usize>) {
         for (patterns, found) in self.patterns.sought(self.stream, matched) {
             let indexed = patterns.iter().enumerate();
@@ -166,9 +167,9 @@ fn is_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// The first end of a line: an LF, a CR, or a CRLF.
+/// Returns the first line end: an LF, a CR, or a CRLF.
 fn first_end(text: &[u8]) -> Option<Range<usize>> {
-    // Whole blocks first, with no branch for each byte, so that a long line is no bottleneck.
+    // Whole blocks first, without a branch for each byte, so that a long line is no bottleneck.
     let ends = |block: &[u8]| block.iter().map(|byte| u8::from(is_end(*byte))).sum::<u8>();
     let blocks = text.chunks_exact(64);
     let passed = 64 * blocks.take_while(|block| ends(block) == 0).count();
@@ -177,14 +178,14 @@ fn first_end(text: &[u8]) -> Option<Range<usize>> {
     Some(first..first + 1 + more)
 }
 
-/// The last end of a line.
+/// Returns the last line end.
 fn last_end(text: &[u8]) -> Option<Range<usize>> {
     let last = text.iter().rposition(|byte| is_end(*byte))?;
     let more = usize::from(text[..=last].ends_with(b"\r\n"));
     Some(last - more..last + 1)
 }
 
-/// Where the line begins that `at` is in, or the next one if that is inside a CRLF.
+/// Returns where the line that holds `at` begins, or the next line if `at` is inside a CRLF.
 fn line_at(lines: &[u8], at: usize) -> usize {
     let (before, after) = lines.split_at(at);
     if before.ends_with(b"\r") && after.starts_with(b"\n") {
@@ -193,7 +194,7 @@ fn line_at(lines: &[u8], at: usize) -> usize {
     last_end(before).map_or(0, |end| end.end)
 }
 
-/// The lines from the one that begins at `from`, each with where it begins.
+/// Returns the lines from the one that begins at `from`, each with its start.
 fn lines_from(lines: &[u8], from: usize) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = lines.get(from..);
     iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Where the cap and the deadline come in.
+//! The retries at which the cap or the deadline takes effect.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
 use crate::duration::{from_nanos, nanos};
 use crate::policy::Policy;
 
-/// The first retry whose delay would be above the cap, jitter left out; with decorrelated jitter,
-/// whose delay could be. None if there is no such retry.
+/// Returns the first retry whose delay would exceed the cap, jitter left out; with decorrelated
+/// jitter, whose delay could. None if there is no such retry.
 pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
     let cap = nanos(backoff.cap);
     let free = Backoff {
@@ -37,14 +37,14 @@ pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
         }
         free.advance(&mut at, end(&range));
     }
-    // It grows, and very slowly.
+    // It still grows, but very slowly.
     let grown = float(nanos(last?)).max(1.0);
     let more = libm::log(float(cap) / grown) / logarithm_of_factor(backoff.curve);
     let more = u64::try_from(whole(more.floor())).ok()?;
     MOST_WALKED.checked_add(more)?.checked_add(1)
 }
 
-/// What the cap is held against.
+/// Returns the delay that is compared with the cap.
 fn nominal(backoff: &Backoff, range: &DelayRange) -> Duration {
     match backoff.jitter {
         Jitter::Decorrelated => end(range),
@@ -52,19 +52,19 @@ fn nominal(backoff: &Backoff, range: &DelayRange) -> Duration {
     }
 }
 
-/// The last attempts that a deadline allows; no number means that it allows any.
+/// The last attempts that a deadline allows; none means any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LastAttempts {
     /// With the longest delays.
     pub(super) at_worst: Option<u64>,
-    /// With the shortest.
+    /// With the shortest delays.
     pub(super) at_best: Option<u64>,
-    /// With the longest, and attempts that all take as long as they may.
+    /// With the longest delays, if every attempt takes its time limit.
     pub(super) with_timeouts: Option<u64>,
 }
 
-/// The last retry of these that the deadline allows, if the n-th starts after `time(n)`
-/// nanoseconds; no number means any.
+/// Returns the last of these retries that the deadline allows, if the n-th starts after `time(n)`
+/// nanoseconds; none means any.
 pub(super) fn last_retry(
     policy: &Policy,
     retries: Option<u64>,
@@ -86,12 +86,12 @@ pub(super) fn last_retry(
     Some(allowed)
 }
 
-/// How many attempts there are with so many retries.
+/// Returns the number of attempts for this many retries.
 pub(super) fn attempts(retries: Option<u64>) -> Option<u64> {
     retries.map(|retries| retries.saturating_add(1))
 }
 
-/// The ceiling before a retry that was not walked, if it does not reach the cap.
+/// Returns the ceiling before a retry beyond those that were walked.
 pub(super) fn ceiling_far_on(
     backoff: &Backoff,
     last: &DrawnDelay,

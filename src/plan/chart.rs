@@ -1,14 +1,14 @@
-//! The herd for people, as a bar chart.
+//! The herd as a bar chart, for people.
 
 use super::clients::Busiest;
 use super::clients::Herd;
 use super::rows::{cell, jitter};
 use crate::backoff::Jitter;
 
-/// The longest bar.
+/// The length of the longest bar, in characters.
 const LONGEST_BAR: u64 = 40;
 
-/// The retries over time, the busiest moment, and how many attempts there are.
+/// Renders the retries over time, the busiest moment, and the number of attempts.
 pub(super) fn render(herd: &Herd, jittered: Jitter) -> Vec<String> {
     let clients = herd.clients;
     let mut lines = vec![

@@ -1,4 +1,4 @@
-//! What many clients do that have failed at the same time.
+//! The retries of many clients that failed at the same time.
 
 use std::time::Duration;
 
@@ -8,35 +8,35 @@ use crate::backoff::{Backoff, Jitter};
 use crate::duration::from_nanos;
 use crate::policy::Policy;
 
-/// How many retries of each client are looked at.
+/// How many retries of each client are counted.
 const MOST_RETRIES: u64 = 20;
 
 /// The retries of all clients together.
 #[derive(Debug)]
 pub(super) struct Herd {
     pub(super) clients: u32,
-    /// How many retries of each were looked at, if there are more.
+    /// How many retries of each client were counted, if there are more.
     pub(super) first_retries: Option<u64>,
     pub(super) bars: Vec<Bar>,
-    /// How long a bar lasts.
+    /// The duration of a bar.
     pub(super) width: Duration,
     /// The most retries that start in the same ten milliseconds.
     pub(super) busiest: Busiest,
-    /// The same if nothing were drawn at random.
+    /// The same without jitter.
     pub(super) busiest_without_jitter: u64,
-    /// The most attempts that all can make together; none is without bound.
+    /// The most attempts of all clients together; none means unbounded.
     pub(super) most_attempts: Option<u128>,
 }
 
 impl Herd {
-    /// The same if all share a budget of so many retries, which time does not give back.
+    /// The same if all share a budget of this many retries, without a refill.
     pub(super) fn sharing(mut self, retries: u32) -> Self {
         let most = u128::from(self.clients) + u128::from(retries);
         self.most_attempts = Some(self.most_attempts.map_or(most, |all| all.min(most)));
         self
     }
 
-    /// So many clients, each of which can make at most so many attempts.
+    /// The herd of this many clients, each of which makes at most this many attempts.
     pub(super) fn new<D: FnMut() -> f64>(
         policy: &Policy,
         clients: u32,
@@ -74,22 +74,22 @@ impl Herd {
 /// How many slots are counted one by one at the same time: nearly twelve hours.
 const WINDOW: u64 = 1 << 22;
 
-/// How many such windows are looked at one after the other: a week.
+/// How many such windows are counted one after the other: a week.
 const MOST_WINDOWS: u64 = 16;
 
-/// How many retries may be kept to be put in order.
+/// How many retries may be stored for sorting.
 const MOST_KEPT: u64 = 1 << 18;
 
 /// Many clients.
 pub(super) struct Crowd<'a, F> {
-    /// What all of them do.
+    /// The policy of every client.
     pub(super) policy: &'a Policy,
     pub(super) clients: u32,
-    /// The draws of each.
+    /// The draws of each client.
     pub(super) draws: &'a F,
 }
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, Debug)]
 pub(super) struct Census {
     pub(super) bars: Bars,
@@ -100,7 +100,7 @@ pub(super) struct Census {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Busiest {
     Exactly(u64),
-    /// The retries are too many, and spread over too long a time, to tell more.
+    /// An upper bound: too many retries, over too long a time, to be exact.
     AtMost(u64),
 }
 
@@ -137,8 +137,8 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
         Census { bars, busiest }
     }
 
-    /// Tells the slot of each retry of each client; of those that start after the end, the first one
-    /// at most.
+    /// Calls `tell` with the slot of each retry of each client; of a client's retries after `end`,
+    /// with the first at most.
     fn each(&self, end: Duration, tell: &mut impl FnMut(u64)) {
         for client in 0..self.clients {
             let mut draw = (self.draws)(client);
@@ -146,7 +146,7 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
         }
     }
 
-    /// Few enough to be put in order: the most in one slot.
+    /// Counts retries that are few enough to be sorted; returns the most in one slot.
     fn kept(&self, bars: &mut Bars) -> u64 {
         let mut slots = Vec::new();
         self.each(Duration::MAX, &mut |slot| slots.push(slot));
@@ -156,10 +156,10 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
         most_of(slots)
     }
 
-    /// Many, up to a last one that is far away, of which so many start in the same slot of the first
-    /// range.
+    /// Counts many retries whose last slot is far away; `most` is the highest count of a slot in
+    /// the first window.
     fn spread(&self, mut most: u64, last: u64, bars: &mut Bars) -> Busiest {
-        // All later windows on top of each other: no slot of theirs has more than these have.
+        // All later windows on top of each other: no single slot of theirs holds more.
         let mut all = empty();
         self.each(Duration::MAX, &mut |slot| {
             bars.add(slot, 1);
@@ -190,31 +190,31 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
     }
 }
 
-/// The most retries of one client that start in the same slot.
+/// Returns the most retries of one client that start in the same slot.
 pub(super) fn most_of_one(policy: &Policy, draw: &mut dyn FnMut() -> f64) -> u64 {
     let mut slots = Vec::new();
     walk(policy, draw, &mut |_, at| slots.push(slot_of(at)));
     most_of(slots)
 }
 
-/// The most that are the same.
+/// Returns the size of the largest group of equal slots.
 fn most_of(mut slots: Vec<u64>) -> u64 {
     slots.sort_unstable();
     let crowds = slots.chunk_by(|a, b| a == b);
     crowds.map(|crowd| crowd.len() as u64).max().unwrap_or(0)
 }
 
-/// A range in which nothing has been counted.
+/// An empty count of one window.
 fn empty() -> Counts {
     Counts::new(usize::try_from(WINDOW).unwrap_or(0))
 }
 
-/// When a slot begins.
+/// Returns when a slot begins.
 fn start_of(slot: u64) -> Duration {
     from_nanos(u128::from(slot) * SLOT)
 }
 
-/// The number of the ten milliseconds that a time falls in.
+/// Returns the slot of ten milliseconds that a time falls in.
 fn slot_of(at: Duration) -> u64 {
     const A_SECOND: u64 = 100;
     let rest = u64::from(at.subsec_millis()) * A_SECOND / 1000;

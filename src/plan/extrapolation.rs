@@ -1,46 +1,46 @@
-//! How delays go on when nobody walks on with them.
+//! The extrapolation of delays beyond those that were walked.
 
 use std::time::Duration;
 
 use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
 use crate::duration::{from_nanos, nanos};
 
-/// A delay, and the range that it is drawn from.
+/// A delay, with the range that it is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DrawnDelay {
     /// The range.
     pub(super) range: DelayRange,
-    /// What is slept.
+    /// The delay.
     pub(super) delay: Duration,
 }
 
 impl DrawnDelay {
-    /// The end of the range.
+    /// Returns the end of the range.
     pub(super) fn end(&self) -> Duration {
         end(&self.range)
     }
 }
 
-/// The end of a range.
+/// Returns the end of a range.
 pub(super) fn end(range: &DelayRange) -> Duration {
     range.fixed.saturating_add(range.width)
 }
 
-/// How delays go on after those that were walked, in nanoseconds.
+/// The course of the delays after those that were walked, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extrapolation {
     last: f64,
     growth: Growth,
-    /// What they grow to.
+    /// The delay that they grow to.
     top: f64,
 }
 
 /// How a delay grows from one retry to the next.
 #[derive(Clone, Copy, Debug)]
 enum Growth {
-    /// Not at all; it is this.
+    /// Not at all: it stays this.
     Settled(u128),
-    /// By so many nanoseconds.
+    /// By this many nanoseconds.
     Linear(f64),
     /// By a factor with this logarithm.
     Exponential(f64),
@@ -66,7 +66,7 @@ impl Extrapolation {
         }
     }
 
-    /// The delay in the end.
+    /// Returns the delay in the long run.
     pub(super) fn eventually(&self) -> Duration {
         from_nanos(match self.growth {
             Growth::Settled(delay) => delay,
@@ -74,12 +74,12 @@ impl Extrapolation {
         })
     }
 
-    /// Whether what it tells is only nearly right.
+    /// Whether it is approximate.
     pub(super) fn is_rough(&self) -> bool {
         !matches!(self.growth, Growth::Settled(_))
     }
 
-    /// What so many more delays take.
+    /// Returns the time that this many more delays take.
     pub(super) fn sum(&self, count: u64) -> u128 {
         let Self { last, top, growth } = *self;
         let all = float(count.into());
@@ -100,7 +100,7 @@ impl Extrapolation {
     }
 }
 
-/// Whether all delays that follow are like the last one: what they depend on no longer changes.
+/// Whether all further delays equal the last one, because their state no longer changes.
 pub(super) fn is_settled(backoff: &Backoff, delays: &[DrawnDelay]) -> bool {
     match delays {
         [.., before, last] => match backoff.jitter {
@@ -111,7 +111,7 @@ pub(super) fn is_settled(backoff: &Backoff, delays: &[DrawnDelay]) -> bool {
     }
 }
 
-/// The range of a delay at this ceiling.
+/// Returns the range of a delay at this ceiling.
 pub(super) fn delay_range_at(backoff: &Backoff, ceiling: Duration) -> DelayRange {
     let there = Backoff {
         base: ceiling,
@@ -120,7 +120,7 @@ pub(super) fn delay_range_at(backoff: &Backoff, ceiling: Duration) -> DelayRange
     there.range(there.start())
 }
 
-/// The logarithm of what an exponential ceiling is multiplied with.
+/// Returns the logarithm of the factor of an exponential curve.
 pub(super) fn logarithm_of_factor(curve: Curve) -> f64 {
     const BILLION: u128 = 1_000_000_000;
     match curve {
@@ -131,13 +131,13 @@ pub(super) fn logarithm_of_factor(curve: Curve) -> f64 {
     }
 }
 
-/// A number that is large, or need not be exact.
+/// Converts a number that need not stay exact.
 #[expect(clippy::cast_precision_loss, reason = "it need not be exact")]
 pub(super) fn float(number: u128) -> f64 {
     number as f64
 }
 
-/// The nearest whole number; what is too large saturates, and what is none is 0.
+/// Rounds to the nearest whole number; too large a number saturates, and NaN gives 0.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

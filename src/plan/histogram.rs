@@ -1,14 +1,14 @@
-//! How many retries start when: counts by slots of ten milliseconds, and the bars of a chart.
+//! Counts of retries in slots of ten milliseconds, shown as the bars of a chart.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::duration::from_nanos;
 
-/// The time in which the busiest moment is looked for, in nanoseconds; no bar is narrower.
+/// The slot in which the busiest moment is searched for, in nanoseconds; no bar is narrower.
 pub(super) const SLOT: u128 = 10_000_000;
 
-/// How many bars there are at most.
+/// The maximum number of bars.
 const MOST_BARS: u64 = 20;
 
 /// Widths of bars, in slots, up to a day.
@@ -20,7 +20,7 @@ const WIDTHS: [u64; 22] = [
 /// A day, in slots.
 const DAY: u64 = 8_640_000;
 
-/// The retries that start in a certain time.
+/// The retries that start within a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bar {
     pub(super) from: Duration,
@@ -30,15 +30,15 @@ pub(super) struct Bar {
 /// All bars, as narrow as their number allows.
 #[derive(Clone, Debug)]
 pub(super) struct Bars {
-    /// How many slots each lasts.
+    /// The number of slots in a bar.
     width: u64,
-    /// Which of all since the start is the first.
+    /// The number of the first bar, counted from the start of the run.
     first: u64,
     retries: Vec<u64>,
 }
 
 impl Bars {
-    /// None, for nothing.
+    /// No bars.
     pub(super) fn none() -> Self {
         Self {
             width: 1,
@@ -47,7 +47,7 @@ impl Bars {
         }
     }
 
-    /// Empty ones for all that starts between the first and the last of these slots.
+    /// Empty bars for everything from the first to the last of these slots.
     pub(super) fn between(first: u64, last: u64) -> Self {
         let is_wide_enough = |width: &u64| last / width - first / width < MOST_BARS;
         let width = widths().find(is_wide_enough).unwrap_or(u64::MAX);
@@ -68,12 +68,12 @@ impl Bars {
         }
     }
 
-    /// How long a bar lasts.
+    /// Returns the duration of a bar.
     pub(super) fn width(&self) -> Duration {
         self.time(1)
     }
 
-    /// The bars, in order.
+    /// Returns the bars, in order.
     pub(super) fn all(&self) -> Vec<Bar> {
         let bars = (self.first..=u64::MAX).zip(&self.retries);
         let bars = bars.map(|(bar, retries)| Bar {
@@ -83,36 +83,35 @@ impl Bars {
         bars.collect()
     }
 
-    /// When a bar begins.
+    /// Returns when a bar begins.
     fn time(&self, bar: u64) -> Duration {
         from_nanos(u128::from(bar) * u128::from(self.width) * SLOT)
     }
 }
 
-/// Round widths, ever wider.
+/// Returns round widths, ever wider.
 fn widths() -> impl Iterator<Item = u64> {
     let days = (0..19).flat_map(|zeros| [2, 5, 10].map(|digit: u64| digit * 10_u64.pow(zeros)));
     let longer = days.map(|days| days.saturating_mul(DAY));
     WIDTHS.into_iter().chain(longer)
 }
 
-/// What a byte can hold, and one more.
+/// The number of values of a byte.
 const ROUND: u64 = 1 << 8;
 
-/// How often something was counted in each slot. There is no more memory than up to the last slot in
-/// which there was something; that a slot has more than a byte can hold is noted beside it, and as
-/// rare as that many retries are.
+/// A count for each slot. Memory is used only up to the last slot with a count; a count that
+/// exceeds a byte overflows into a map, which stays as small as such counts are rare.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     low: Vec<u8>,
-    /// How often the byte has gone round.
+    /// How often the byte has overflowed.
     high: BTreeMap<usize, u64>,
-    /// How many slots there can be.
+    /// The maximum number of slots.
     most: usize,
 }
 
 impl Counts {
-    /// Nothing yet, in so many slots.
+    /// Zero counts for this many slots.
     pub(super) fn new(slots: usize) -> Self {
         Self {
             low: Vec::new(),
@@ -121,7 +120,7 @@ impl Counts {
         }
     }
 
-    /// One more in a slot, if it is one of these.
+    /// Adds one to a slot, if it is one of these.
     pub(super) fn add(&mut self, slot: u64) {
         let index = usize::try_from(slot).unwrap_or(usize::MAX);
         if index >= self.low.len() {
@@ -138,7 +137,7 @@ impl Counts {
         }
     }
 
-    /// The slots up to the last one that matters, in order, each with its number.
+    /// Returns the slots up to `last` or the last one with a count, each with its count.
     pub(super) fn up_to(&self, last: u64) -> impl Iterator<Item = (u64, u64)> {
         let slots = usize::try_from(last).map_or(usize::MAX, |last| last.saturating_add(1));
         let mut high = self.high.iter().peekable();
@@ -150,7 +149,7 @@ impl Counts {
         })
     }
 
-    /// The largest number.
+    /// Returns the largest count.
     pub(super) fn most(&self) -> u64 {
         self.up_to(u64::MAX)
             .map(|(_, count)| count)

@@ -1,4 +1,4 @@
-//! A plan for programs: one object, with times in whole milliseconds.
+//! A plan as a JSON object for programs, with times in whole milliseconds.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::job::Job;
 /// The version of the object, raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// The whole plan, with a line end.
+/// Renders the whole plan, with a line end.
 pub(super) fn render(job: &Job, plan: &Plan) -> String {
     let json = serde_json::to_string(&Object::new(job, plan));
     // Strings and numbers can always be written.
@@ -205,7 +205,7 @@ impl From<&clients::Herd> for Herd {
     }
 }
 
-/// Whole milliseconds; what is too large saturates.
+/// Converts to whole milliseconds, saturating.
 fn rounded(nanos: u128) -> u64 {
     u64::try_from(whole_millis(nanos)).unwrap_or(u64::MAX)
 }

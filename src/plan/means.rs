@@ -1,25 +1,25 @@
-//! The mean delays of decorrelated jitter, whose distribution is carried along.
+//! The mean delays of decorrelated jitter, computed from their distribution.
 //!
 //! A delay is uniform between the base and three times the one before it, or the cap. Once the cap
 //! cuts some of these ranges and not others, the mean delay no longer follows from the mean before
-//! it: what is drawn from the mean range is up to 2.2 times too long.
+//! it: drawing from the mean range overestimates it by a factor of up to 2.2.
 
 use super::extrapolation::{DrawnDelay, end};
 use super::extrapolation::{float, whole};
 use crate::backoff::{Backoff, Jitter};
 use crate::duration::{from_nanos, nanos};
 
-/// How many parts the range from base to cap is cut into, by equal ratios. With so many, means are
-/// right to a thousandth where the cap is a year and the base a millisecond, and to a hundred
-/// thousandth where it is 30 seconds and one.
+/// How many cells divide the range from base to cap, by equal ratios. With this many, means are
+/// accurate to a thousandth for a cap of a year and a base of a millisecond, and to a
+/// hundred-thousandth for 30 seconds and one.
 const CELLS: usize = 500;
 
-/// By how much of itself a mean changes when it no longer changes.
+/// The relative change below which a mean counts as constant.
 const STILL: f64 = 1e-9;
 
-/// Gives each leg the mean of all delays that there may be in its place.
+/// Sets each delay to the mean of all possible delays in its place.
 pub(super) fn set(backoff: &Backoff, delays: &mut [DrawnDelay]) {
-    // A range without width has nothing to be distributed over.
+    // A range without width has no distribution.
     if backoff.jitter != Jitter::Decorrelated
         || delays
             .first()
@@ -48,16 +48,16 @@ pub(super) fn set(backoff: &Backoff, delays: &mut [DrawnDelay]) {
     }
 }
 
-/// How likely each delay is, in nanoseconds.
+/// The distribution of a delay in nanoseconds.
 struct Spread {
     base: f64,
     cap: f64,
-    /// Where the cells begin, and where the last one ends.
+    /// The lower edge of each cell, then the upper edge of the last.
     edges: Vec<f64>,
     cells: Vec<Cell>,
 }
 
-/// The delays of one cell: how likely they are, and their mean times that.
+/// The delays in one cell: their probability, and their mean times that.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     mass: f64,
@@ -65,7 +65,7 @@ struct Cell {
 }
 
 impl Spread {
-    /// That of the first delay.
+    /// The distribution of the first delay.
     fn new(backoff: &Backoff) -> Self {
         let (base, cap) = (float(nanos(backoff.base)), float(nanos(backoff.cap)));
         let growth = libm::log(cap / base);
@@ -87,21 +87,21 @@ impl Spread {
         first
     }
 
-    /// The mean.
+    /// Returns the mean.
     fn mean(&self) -> f64 {
         let sum = |of: fn(&Cell) -> f64| self.cells.iter().map(of).sum::<f64>();
         sum(|cell| cell.moment) / sum(|cell| cell.mass)
     }
 
-    /// Goes on to the next delay.
+    /// Advances to the next delay.
     fn advance(&mut self) {
         self.cells = self.after(&self.cells);
     }
 
-    /// The delays that come after these, which are in order.
+    /// Returns the distribution of the delays that follow these, which are in order.
     fn after(&self, cells: &[Cell]) -> Vec<Cell> {
         let mut next = vec![Cell::default(); CELLS];
-        // How likely a nanosecond of all cells before this one is, by the ranges that end here.
+        // The probability per nanosecond, in all cells before each, from the ranges that end there.
         let mut before = vec![0.0; CELLS];
         let mut index = 0;
         for cell in cells.iter().filter(|cell| cell.mass > 0.0) {
@@ -123,7 +123,7 @@ impl Spread {
 }
 
 impl Cell {
-    /// Adds what lies evenly between two delays, each nanosecond so likely.
+    /// Adds delays spread evenly between two, with this probability per nanosecond.
     fn add(&mut self, each: f64, from: f64, to: f64) {
         let mass = each * (to - from);
         self.mass += mass;

@@ -1,4 +1,4 @@
-//! The table: a row a retry, and one for all that come after the first ones.
+//! The rows of the table: one for each of the first retries, one for all others.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use crate::duration::{Shown, from_nanos};
 use crate::numbers::Factor;
 use crate::policy::Policy;
 
-/// A retry, or all of those that have no row of their own.
+/// A retry, or all retries without a row of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) retry: u64,
-    /// The last retry of the row; no number means no limit.
+    /// The last retry of the row; none means no limit.
     pub(super) until: Option<u64>,
     pub(super) ceiling: Duration,
     pub(super) from: Duration,
     pub(super) to: Duration,
     pub(super) mean: Duration,
-    /// The longest time up to here; none is without bound.
+    /// The longest time up to here; none means unbounded.
     pub(super) worst_total: Option<u128>,
     pub(super) is_capped: bool,
     pub(super) allowed: Allowed,
@@ -37,7 +37,7 @@ pub(super) enum Allowed {
     Never,
 }
 
-/// What the rows are made from.
+/// The data that the rows are made from.
 pub(super) struct Table<'a> {
     pub(super) policy: &'a Policy,
     pub(super) retries: Option<u64>,
@@ -48,7 +48,7 @@ pub(super) struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The first retries.
+    /// Returns the rows of the first retries.
     pub(super) fn rows(&self) -> Vec<Row> {
         let delays = self.worst.delays().iter().zip(self.mean.delays());
         let rows = (1..=MOST_ROWS)
@@ -67,7 +67,7 @@ impl Table<'_> {
         rows.collect()
     }
 
-    /// All that come after them, as one.
+    /// Returns one row for all retries after them, if any.
     pub(super) fn rest(&self) -> Option<Row> {
         let retry = MOST_ROWS + 1;
         let delays = self.worst.delays();
@@ -104,7 +104,7 @@ impl Table<'_> {
             ceiling,
             from,
             to,
-            // What is only nearly right is no reason to leave the range.
+            // An approximation must not leave the range.
             mean: mean
                 .unwrap_or_else(|| self.mean.eventually())
                 .clamp(from, to),
@@ -114,9 +114,9 @@ impl Table<'_> {
         })
     }
 
-    /// Whether the deadline allows all retries from the first to the last of these.
+    /// Whether the deadline allows all retries from `first` to `last`.
     fn allowed(&self, first: u64, last: Option<u64>) -> Allowed {
-        // The n-th retry is one attempt later.
+        // The n-th retry is attempt n + 1.
         let is_within = |retry: Option<u64>, attempts: Option<u64>| match (retry, attempts) {
             (_, None) => true,
             (None, Some(_)) => false,
@@ -130,12 +130,12 @@ impl Table<'_> {
     }
 }
 
-/// What is too long for a column of the table is too long for anybody.
+/// The time from which on a column of the table is too narrow, and the wait absurd.
 const LONGEST_SHOWN: Duration = Duration::from_secs(10_000 * 3600);
 
 const BILLION: u128 = 1_000_000_000;
 
-/// How many attempts and retries there may be, and what this is based on.
+/// Describes how many attempts and retries there may be, and under which assumption.
 pub(super) fn attempts(retries: Option<u64>) -> String {
     let counts = match retries {
         None => "attempts without limit".into(),
@@ -146,7 +146,7 @@ pub(super) fn attempts(retries: Option<u64>) -> String {
     counts + ", if all of them fail; attempts take no time here"
 }
 
-/// A schedule in words.
+/// Describes a schedule.
 pub(super) fn described(backoff: &Backoff) -> String {
     let growth = match backoff.curve {
         Curve::Exponential(factor) => format!(", factor {factor}"),
@@ -161,7 +161,7 @@ pub(super) fn described(backoff: &Backoff) -> String {
     )
 }
 
-/// A jitter in words.
+/// Describes a jitter.
 pub(super) fn jitter(jitter: Jitter) -> String {
     match jitter {
         Jitter::None => "no jitter".into(),
@@ -169,12 +169,12 @@ pub(super) fn jitter(jitter: Jitter) -> String {
     }
 }
 
-/// A factor as a number.
+/// Converts a factor to a number.
 pub(super) fn factor_number(factor: Factor) -> f64 {
     float(factor.times(BILLION)) / float(BILLION)
 }
 
-/// A time in a column.
+/// Formats a time for a column.
 pub(super) fn cell(time: Duration) -> String {
     if time < LONGEST_SHOWN {
         Shown(time).to_string()

@@ -13,7 +13,7 @@ use crate::patterns::Patterns;
 use crate::policy::{Decision, Policy};
 use crate::simulation::AlwaysFails;
 
-/// A draw that gives the longest delay of a range: what lies outside of it is cut.
+/// A draw that gives the longest delay of a range, at whose end it is cut.
 pub(super) const LONGEST: f64 = 2.0;
 
 /// A draw that gives the mean delay of a range.
@@ -22,13 +22,13 @@ const MEAN: f64 = 0.5;
 /// A draw that gives the shortest delay of a range.
 pub(super) const SHORTEST: f64 = 0.0;
 
-/// How many retries are walked at first. By then, nearly every schedule goes on as it is.
+/// How many retries are walked at first. By then, nearly every schedule is settled.
 const USUALLY_ENOUGH: u64 = 256;
 
-/// How many retries are walked at most. What grows so slowly is then followed by its formula.
+/// How many retries are walked at most. A schedule that grows more slowly is extrapolated.
 pub(super) const MOST_WALKED: u64 = 1 << 14;
 
-/// How many retries there may be; no number means no limit.
+/// Returns the maximum number of retries; none means no limit.
 pub(super) fn retries(attempts: Attempts) -> Option<u64> {
     match attempts {
         Attempts::AtMost(count) => Some(count - 1),
@@ -36,7 +36,7 @@ pub(super) fn retries(attempts: Attempts) -> Option<u64> {
     }
 }
 
-/// The policy of a plan: every failure is worth a retry, and so many retries are looked at.
+/// Returns the policy of a plan: every failure is worth a retry, and at most `most` are made.
 pub(super) fn simulated(policy: &Policy, most: u64) -> Policy {
     let wanted = retries(policy.attempts).unwrap_or(u64::MAX);
     Policy {
@@ -50,7 +50,7 @@ pub(super) fn simulated(policy: &Policy, most: u64) -> Policy {
     }
 }
 
-/// Runs the loop with such a policy, and tells each retry with the time at which it starts.
+/// Runs the loop with such a policy; calls `each` with every delay and the time its retry starts.
 pub(super) fn walk(
     policy: &Policy,
     draw: &mut dyn FnMut() -> f64,
@@ -59,7 +59,7 @@ pub(super) fn walk(
     walk_until(Duration::MAX, policy, draw, each);
 }
 
-/// The same, up to a time: what starts later is not told, but for the first of it.
+/// Does the same up to a time: of the retries after it, only the first is passed on.
 pub(super) fn walk_until(
     end: Duration,
     policy: &Policy,
@@ -75,27 +75,27 @@ pub(super) fn walk_until(
             each(drawn, ended.total.saturating_add(*delay));
         }
     };
-    // Nothing fails there but the attempts.
+    // Only the attempts can fail in this world.
     let _ = engine::run(policy, &mut AlwaysFails::until(end), draw, &mut emit);
 }
 
-/// A run in which every draw is the same, or every delay the mean.
+/// A run in which every draw is the same, or every delay is the mean.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     delays: Vec<DrawnDelay>,
-    /// The time up to each of them, in nanoseconds.
+    /// The time up to each retry, in nanoseconds.
     totals: Vec<u128>,
     after: Extrapolation,
 }
 
 impl Schedule {
-    /// Walks until the delays stay the same. No number of retries means no limit.
+    /// Walks until the delays no longer change. `retries` is none if there is no limit.
     pub(super) fn new(policy: &Policy, retries: Option<u64>, u: f64) -> Self {
         Self::walked(retries, &policy.backoff, u, |most| delays(policy, most, u))
     }
 
-    /// The path on which each delay is the mean of those that there may be. Where a range depends on
-    /// the draws before it, that is not what a draw in the middle of each range would give.
+    /// The schedule in which each delay is the mean of all possible ones. Where a range depends on
+    /// the draws before it, a draw in the middle of each range would not give that.
     pub(super) fn mean(policy: &Policy, retries: Option<u64>) -> Self {
         Self::walked(retries, &policy.backoff, MEAN, |most| {
             let mut delays = delays(policy, most, MEAN);
@@ -127,12 +127,12 @@ impl Schedule {
         }
     }
 
-    /// The retries that were walked, from the first one on.
+    /// Returns the delays that were walked, from the first one on.
     pub(super) fn delays(&self) -> &[DrawnDelay] {
         &self.delays
     }
 
-    /// The time from the first attempt to the n-th retry, in nanoseconds.
+    /// Returns the time from the first attempt to the n-th retry, in nanoseconds.
     pub(super) fn total(&self, retries: u64) -> u128 {
         let walked = self.delays.len() as u64;
         let index = usize::try_from(retries.min(walked)).unwrap_or(usize::MAX);
@@ -140,18 +140,18 @@ impl Schedule {
         total.saturating_add(self.after.sum(retries.saturating_sub(walked)))
     }
 
-    /// The delay in the end.
+    /// Returns the delay in the long run.
     pub(super) fn eventually(&self) -> Duration {
         self.after.eventually()
     }
 
-    /// Whether the time up to this retry is only nearly right.
+    /// Whether the time up to this retry is approximate.
     pub(super) fn is_rough(&self, retries: u64) -> bool {
         self.after.is_rough() && retries > self.delays.len() as u64
     }
 }
 
-/// So many delays, or as many as there are.
+/// Returns the first `most` delays, or all if there are fewer.
 fn delays(policy: &Policy, most: u64, u: f64) -> Vec<DrawnDelay> {
     let mut delays = Vec::new();
     walk(&simulated(policy, most), &mut || u, &mut |drawn, _| {

@@ -261,7 +261,7 @@ fn means_settle_and_go_on_so() {
     }
 }
 
-/// The delays of a run of the real loop, up to so many, and the number of its attempts.
+/// Returns the delays of a run of the real loop, with at most `most` attempts.
 fn run(policy: &Policy, most: u64, draw: &mut dyn FnMut() -> f64) -> Vec<Duration> {
     let attempts = match policy.attempts {
         Attempts::AtMost(count) => count.min(most),
@@ -286,7 +286,7 @@ fn run(policy: &Policy, most: u64, draw: &mut dyn FnMut() -> f64) -> Vec<Duratio
     delays
 }
 
-/// What there is to count of a herd, with all of its retries in one list.
+/// Counts a herd from a plain list: the most retries in one slot, and all slots.
 fn listed(policy: &Policy, clients: u32) -> (u64, Vec<u64>) {
     let mut slots: Vec<u64> = (0..clients)
         .flat_map(|client| {
@@ -308,15 +308,16 @@ fn listed(policy: &Policy, clients: u32) -> (u64, Vec<u64>) {
 #[test]
 fn a_herd_is_counted_as_exactly_as_if_all_of_it_were_listed() {
     for (flags, clients) in [
-        // One range, and in it a slot that has more than a byte holds, and one of a multiple of it.
+        // One window; in it, a slot with more than a byte holds, and one with a multiple of that.
         ("-a 9", 3000),
         ("-a 3 --jitter none", 512),
         ("-a 3 --jitter none", 513),
         ("-a 21 --base 10ms --deadline 30s", 2000),
-        // Longer than that, but few.
+        // Longer than a window, but few retries.
         ("-a 21 --cap 365d --factor 5", 500),
         ("-a 9 --base 30d --cap 365d --jitter none", 500),
-        // Longer than that and many: the busiest moment is early, or somewhere in a week.
+        // Longer than a window and many retries: the busiest moment is early, or anywhere in a
+        // week.
         ("-a 21 --base 10ms --cap 365d --factor 8", 14_000),
         ("-a 21 --base 3h --cap 6h", 14_000),
         ("-a 21 --base 6h --cap 6h --jitter 0.1%", 14_000),
@@ -402,7 +403,7 @@ proptest! {
         for (index, delay) in delays.iter().enumerate() {
             total += nanos(*delay);
             let row = plan.rows.get(index).or(plan.rest.as_ref()).expect("a row");
-            // What has come near the end of time cannot be told apart.
+            // Times near the largest one saturate, and differ no longer.
             if total < nanos(Duration::MAX) / 2 {
                 prop_assert!(row.from <= *delay && *delay <= row.to, "{:?} {:?}", row, delay);
             }
@@ -461,7 +462,7 @@ proptest! {
         let mut delays = run(&policy, 22, &mut crate::chance::draws(seed, 0));
         prop_assert_eq!(plan.sample.goes_on, delays.len() > 20);
         delays.truncate(20);
-        // What has come near the end of time cannot be told apart.
+        // Times near the largest one saturate, and differ no longer.
         if delays.iter().map(|delay| nanos(*delay)).sum::<u128>() < nanos(Duration::MAX) / 2 {
             prop_assert_eq!(plan.sample.delays, delays);
         }

@@ -1,4 +1,4 @@
-//! A plan for people: at most 80 columns, but for the sample at its end.
+//! A plan for people, at most 80 columns wide but for the sample at its end.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::duration::{Shown, from_nanos};
 use crate::escape::{escaped, shortened};
 use crate::job::Job;
 
-/// How wide a line may be.
+/// The maximum width of a line.
 const COLUMNS: usize = 80;
 
-/// A larger number is too wide for a column of the table.
+/// The largest number that fits a column of the table.
 const LARGEST_SHOWN: u64 = 999_999;
 
-/// The whole plan.
+/// Renders the whole plan.
 pub(super) fn render(job: &Job, plan: &Plan) -> String {
     let policy = &job.policy;
     let mut lines = vec![attempts(plan.retries), described(&policy.backoff)];
@@ -38,7 +38,7 @@ pub(super) fn render(job: &Job, plan: &Plan) -> String {
     folded.chain([sample(&plan.sample)]).collect()
 }
 
-/// The rows, each column as wide as it must be.
+/// Renders the rows, each column as wide as necessary.
 fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
     let heading = ["retry", "ceiling", "from", "to", "mean", "worst total", ""];
     let mut rows = vec![heading.map(String::from)];
@@ -71,7 +71,7 @@ fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
     padded.collect()
 }
 
-/// The retry, or the retries, of a row.
+/// Returns the retry, or the range of retries, of a row.
 fn numbered(row: &Row) -> String {
     match row.until {
         Some(until) if until == row.retry => until.to_string(),
@@ -80,7 +80,7 @@ fn numbered(row: &Row) -> String {
     }
 }
 
-/// What there is to know about a row.
+/// Returns the remarks on a row: whether the cap takes over, whether it is late.
 fn marks(row: &Row, cap_from: Option<u64>) -> String {
     let cap =
         cap_from.is_some_and(|from| from >= row.retry && row.until.is_none_or(|to| from <= to));
@@ -96,7 +96,7 @@ fn marks(row: &Row, cap_from: Option<u64>) -> String {
     }
 }
 
-/// The lines below the table.
+/// Returns the lines below the table.
 fn totals(job: &Job, plan: &Plan) -> Vec<String> {
     let near = if plan.is_rough { "≈" } else { "" };
     let total = match (plan.expected, plan.worst) {
@@ -126,7 +126,7 @@ fn totals(job: &Job, plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// What the deadline allows.
+/// Returns the lines about the deadline.
 fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<String> {
     let named =
         |attempt: Option<u64>| attempt.map_or_else(|| "any".into(), |last| last.to_string());
@@ -154,7 +154,7 @@ fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<St
     lines
 }
 
-/// What the plan cannot know.
+/// Returns the lines about what the plan cannot know.
 fn notes(job: &Job) -> Vec<String> {
     let mut lines = Vec::new();
     if job.policy.backoff.jitter == Jitter::Decorrelated {
@@ -181,7 +181,7 @@ fn notes(job: &Job) -> Vec<String> {
     lines
 }
 
-/// One schedule, on one line.
+/// Renders the sample on one line.
 fn sample(sample: &Sample) -> String {
     let mut delays: Vec<String> = sample
         .delays
@@ -201,7 +201,7 @@ fn sample(sample: &Sample) -> String {
     )
 }
 
-/// The line, or as many lines as it takes.
+/// Folds a line that is too wide.
 fn folded(line: &str) -> String {
     let mut folded = String::new();
     let mut column = 0;

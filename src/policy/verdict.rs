@@ -1,11 +1,11 @@
-//! What was decided about an attempt, and why.
+//! The decision about an attempt, with its reason.
 
 use std::time::Duration;
 
 use crate::backoff::DelayRange;
 use crate::signal::Signal;
 
-/// What comes after an attempt.
+/// The decision about an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// It succeeded.
@@ -14,23 +14,23 @@ pub(crate) enum Decision {
     Stop(Reason),
     /// It failed, and the next attempt starts after this delay.
     Retry {
-        /// What is slept.
+        /// The delay.
         delay: Duration,
-        /// What it would have been drawn from without a server.
+        /// The range of our own delay, regardless of a server.
         range: DelayRange,
         /// The wait that a server asked for, if that made the delay longer.
         server_wait: Option<Duration>,
     },
 }
 
-/// What makes a success.
+/// Why an attempt is a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Success {
     /// Exit 0.
     Zero,
-    /// `--success-on`.
+    /// Its outcome is in `--success-on`.
     Listed,
-    /// This pattern of `--success-if`.
+    /// This pattern of `--success-if` matched.
     Matched(usize),
 }
 
@@ -39,32 +39,32 @@ pub(crate) enum Success {
 pub(crate) enum Reason {
     /// A fatal signal reached us.
     Signal(Signal),
-    /// This process could not be ended, and no attempt may run beside it.
+    /// This process could not be killed, and no attempt may run beside it.
     LeftBehind(u32),
-    /// Not all of its output could be delivered by the deadline.
+    /// Not all of its output was delivered by the deadline.
     Undelivered,
-    /// No list can make this ending worth a retry: the command cannot be executed at all.
+    /// The command cannot be executed at all, which no list makes worth a retry.
     NeverStarts,
     /// It died of a signal that somebody asked for, which is retried only if named.
     AskedFor,
-    /// It is in `--stop-on`.
+    /// Its outcome is in `--stop-on`.
     StopOn,
-    /// This pattern of `--stop-if` was found.
+    /// This pattern of `--stop-if` matched.
     StopIf(usize),
-    /// It is not in `--retry-on`.
+    /// Its outcome is not in `--retry-on`.
     NotInRetryOn,
-    /// No pattern of `--retry-if` was found.
+    /// No pattern of `--retry-if` matched.
     NotInRetryIf,
     /// A server asks for a longer wait than `--retry-after-max`.
     RetryAfter {
-        /// What it asks for.
+        /// The wait it asks for.
         wait: Duration,
     },
-    /// All attempts are made.
+    /// All attempts are used up.
     Attempts,
-    /// What it has read from stdin is gone.
+    /// Input that it read from stdin is lost.
     Stdin,
-    /// The budget that is shared with other runs is spent.
+    /// The shared budget is spent.
     Budget,
     /// The next delay, with the reserve, does not fit in the deadline.
     Deadline {

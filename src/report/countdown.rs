@@ -1,12 +1,12 @@
-//! How long a delay still takes, under the last line of a terminal.
+//! A countdown of the delay, below the last line on a terminal.
 
 use std::time::Duration;
 
-/// Goes back to the beginning of the line and empties it.
+/// Returns to the start of the line and clears it.
 pub(crate) const GONE: &str = "\r\x1b[K";
 
-/// What stands there with so much time left, on a terminal of this width; nothing if that is too
-/// narrow. A line that does not fit would be broken, and a part of it would stay.
+/// Returns the countdown for this time left, on a terminal of this width; none if it does not fit,
+/// because a wrapped line could not be cleared.
 pub(crate) fn shown(left: Duration, columns: usize) -> Option<String> {
     let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
     let time = match seconds {

@@ -1,21 +1,21 @@
-//! Events as commands to GitHub Actions: a group for each attempt, and annotations.
+//! Events as workflow commands for GitHub Actions: a group for each attempt, annotations.
 //!
-//! The commands are those of "Workflow commands for GitHub Actions". Each begins a line; what ends
-//! a group begins a new one, because the command may have left its last line unfinished.
+//! The commands are those of "Workflow commands for GitHub Actions". Each must begin a line; the
+//! end of a group follows a newline, because the command may have left its last line unfinished.
 
 use crate::event::Event;
 use crate::job::{Job, Verbosity};
 use crate::policy::Decision;
 use crate::report::text::{Stopped, Text};
 
-/// Turns events into lines.
+/// A reporter that writes workflow commands.
 pub(crate) struct Github<'a> {
     text: Text<'a>,
     is_quiet: bool,
 }
 
 impl<'a> Github<'a> {
-    /// Lines about this job; those that are no commands have this prefix.
+    /// A reporter for this job; lines that are not commands have this prefix.
     pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
         Self {
             text: Text::new(job, prefix),
@@ -23,7 +23,7 @@ impl<'a> Github<'a> {
         }
     }
 
-    /// The lines for this event, each with its newline; none if it is not worth any.
+    /// Returns the lines for this event, each with its newline; none if it is not worth any.
     pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
         if self.is_quiet {
             return None;
@@ -33,7 +33,7 @@ impl<'a> Github<'a> {
         match event {
             Event::Starting { attempt, .. } => {
                 let group = command("group", &named(&self.text.numbered(*attempt)));
-                // What a hook or a background job has written may have no end.
+                // Output of a hook or a background job may lack its last newline.
                 Some(if *attempt == 1 {
                     group
                 } else {
@@ -70,7 +70,7 @@ fn end_of_group() -> String {
     "\n::endgroup::\n".into()
 }
 
-/// A command whose text cannot be taken for another.
+/// Formats a command, with its text escaped so that it cannot begin another.
 fn command(name: &str, text: &str) -> String {
     let text = text
         .replace('%', "%25")

@@ -1,4 +1,4 @@
-//! What the user may have meant by a command that does not exist.
+//! Hints for a command that does not exist.
 
 use std::ffi::OsStr;
 
@@ -6,7 +6,7 @@ use crate::duration::parse_duration;
 use crate::escape;
 use crate::status::{FaultClass, Outcome};
 
-/// A hint for a command that could not be started, in parentheses; empty if there is none.
+/// Returns a hint for a command that could not be started, in parentheses; empty if there is none.
 pub(super) fn of(outcome: &Outcome, program: &OsStr) -> String {
     match outcome {
         Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
@@ -47,33 +47,33 @@ pub(super) fn of(outcome: &Outcome, program: &OsStr) -> String {
     }
 }
 
-/// What a user may have had in mind with a word that is no program.
+/// A likely mistake behind a word that is not a program.
 enum Mistake {
     /// A whole command line in one word.
     Line,
-    /// The number of attempts, as other commands take it.
+    /// The number of attempts, as other tools take it.
     Number,
-    /// The rest of a duration with a blank in it.
+    /// The rest of a duration that contains a blank.
     Duration,
-    /// An option with another dash than the keyboard's, as texts have it.
+    /// An option with a typographic dash instead of a hyphen.
     Dash,
-    /// An option behind the `--`.
+    /// An option after the `--`.
     Option,
-    /// A variable for the command.
+    /// A variable assignment for the command.
     Assignment,
     /// A keyword or builtin of the shell.
     ShellWord,
-    /// A function of the script that we stand in.
+    /// A function of the calling script.
     Function,
 }
 
-/// What a text may have made of a hyphen or two: everything from the hyphen to the horizontal bar,
-/// and the minus sign.
+/// Hyphens, and what typesetting makes of one or two: everything from the hyphen to the horizontal
+/// bar, and the minus sign.
 const DASHES: &[char] = &[
     '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}', '-',
 ];
 
-/// What shells know and nobody else.
+/// Words that only shells know.
 const SHELL_WORDS: &[&str] = &[
     "!", "(", ".", "[[", "alias", "case", "cd", "declare", "do", "eval", "exec", "exit", "export",
     "for", "function", "if", "local", "read", "return", "set", "shift", "shopt", "source", "time",

@@ -1,7 +1,7 @@
 //! Events as lines of JSON, for programs.
 //!
-//! Nothing here knows arguments, patterns, the environment or what runs before a retry: they hold
-//! secrets, and a log goes to many places.
+//! Nothing here knows arguments, patterns, the environment or the `--before-retry` command: they
+//! hold secrets, and logs go to many places.
 
 mod codes;
 mod lines;
@@ -19,17 +19,17 @@ use crate::status::{Exit, OWN_FAILURE};
 use lines::{Attempt, Delay, End, Line, Warned, count, deadline_left, millis};
 use start::Start;
 
-/// The version of the lines. A field may be added without a new one; none goes or changes its
-/// meaning.
+/// The version of the lines. A field may be added without a new version; none is removed or changes
+/// its meaning.
 const SCHEMA: u32 = 1;
 
-/// How a run ends, and why, if `retry` itself failed.
+/// The outcome and reason of a run in which `retry` itself failed.
 const ERROR: &str = "error";
 
-/// When an event happened.
+/// The time of an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamp {
-    /// By the clock on the wall: RFC 3339, UTC, with milliseconds.
+    /// By the wall clock: RFC 3339, UTC, with milliseconds.
     pub(crate) time: String,
     /// Since the start of the run, which never goes back.
     pub(crate) elapsed: Duration,
@@ -43,13 +43,13 @@ pub(crate) struct Json<'a> {
     tally: Tally,
 }
 
-/// What the last line tells of the whole run.
+/// The totals of a run, for its last line.
 #[derive(Default)]
 struct Tally {
     attempts: u64,
     /// How the last attempt ended, if that is known.
     outcome: Option<&'static str>,
-    /// Why there is none after it.
+    /// Why no attempt follows it.
     reason: Option<&'static str>,
     is_out_of_time: bool,
     slept: Duration,
@@ -57,14 +57,14 @@ struct Tally {
     nap: Option<Nap>,
 }
 
-/// A delay that goes on.
+/// A delay in progress.
 struct Nap {
     begun: Duration,
     planned: Duration,
 }
 
 impl<'a> Json<'a> {
-    /// The log of this job, by the process `pid`, under a name that no other run has.
+    /// The log of this job, written by the process `pid` under a unique run id.
     pub(crate) fn new(job: &'a Job, run_id: &'a str, pid: u32) -> Self {
         Self {
             job,
@@ -74,12 +74,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The first line: what is to be done, and by which rules.
+    /// Returns the first line: the job, with its rules.
     pub(crate) fn start(&self, stamp: &Stamp) -> String {
         self.written("start", stamp, Start::of(self.job))
     }
 
-    /// The lines for this event, each with its newline; none if it is only counted, or not worth it.
+    /// Returns the lines for this event, each with its newline; none if it is only counted, or not
+    /// logged.
     pub(crate) fn line(&mut self, event: &Event<'_>, stamp: &Stamp) -> Option<String> {
         match event {
             Event::Starting { attempt, .. } => {
@@ -111,7 +112,8 @@ impl<'a> Json<'a> {
         None
     }
 
-    /// The last line. `exit` is how the run exits, or in words why it is `retry` itself that failed.
+    /// Returns the last line. `exit` is how the run exits, or the error with which `retry` itself
+    /// failed.
     pub(crate) fn end(&mut self, exit: Result<Exit, &str>, stamp: &Stamp) -> String {
         self.wake(stamp);
         let rest = End::of(&self.tally, exit, stamp);
@@ -146,7 +148,7 @@ impl<'a> Json<'a> {
         attempt + &self.written("delay", stamp, rest)
     }
 
-    /// Notes why the run ends at this time, if it does.
+    /// Records why the run ends at this time, if it does.
     fn stop(&mut self, reason: &'static str, total: Duration, stamp: &Stamp) {
         self.wake(stamp);
         let deadline = self.job.policy.deadline;
@@ -156,8 +158,8 @@ impl<'a> Json<'a> {
         self.tally.reason = Some(reason);
     }
 
-    /// Ends the delay that goes on, if one does. What is to run before a retry follows it without a
-    /// word, so that with such a command the delay counts as long as was planned at most.
+    /// Ends the delay in progress, if any. The `--before-retry` command follows a delay without an
+    /// event of its own, so with such a command the delay counts as at most its planned length.
     fn wake(&mut self, stamp: &Stamp) {
         if let Some(nap) = self.tally.nap.take() {
             let passed = stamp.elapsed.saturating_sub(nap.begun);
@@ -169,7 +171,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A line of this kind at this time.
+    /// Formats a line of this kind at this time.
     fn written(&self, event: &'static str, stamp: &Stamp, rest: impl Serialize) -> String {
         written(&Line {
             event,
@@ -184,7 +186,7 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> End<'a> {
-    /// How a run of which this is known has ended, at this time.
+    /// The last line of a run with these totals.
     fn of(tally: &Tally, exit: Result<Exit, &'a str>, stamp: &Stamp) -> Self {
         let exit_status = exit.map_or(OWN_FAILURE, Exit::code);
         let died_of = match exit {
@@ -194,7 +196,7 @@ impl<'a> End<'a> {
         let error = exit.err();
         let reason = tally.reason.filter(|_| error.is_none());
         Self {
-            // Of an attempt that was begun and not ended the outcome is not known.
+            // The outcome of an attempt that started but did not end is unknown.
             outcome: tally
                 .outcome
                 .or(error.filter(|_| tally.attempts == 0).map(|_| ERROR)),
@@ -212,7 +214,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// The only line of a call that never became a run, because of this error.
+/// Returns the only line of a call that never became a run, because of this error.
 pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp) -> String {
     let rest = End::of(&Tally::default(), Err(error), stamp);
     written(&Line {
@@ -226,9 +228,9 @@ pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp
     })
 }
 
-/// A line with its newline.
+/// Formats a line, with its newline.
 fn written(line: &Line<'_, impl Serialize>) -> String {
-    // Nothing in it can fail to be written: names are text and numbers finite.
+    // Nothing in it can fail to be serialized: names are text and numbers finite.
     serde_json::to_string(line).map_or_else(|_| String::new(), |line| line + "\n")
 }
 

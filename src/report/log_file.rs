@@ -1,4 +1,4 @@
-//! The file that a run is logged to.
+//! The log file of a run.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -9,18 +9,18 @@ use rustix::io::{retry_on_intr, write};
 
 use crate::escape::described;
 
-/// A file that lines are appended to. Others may append to it at the same time.
+/// A file to append lines to. Others may append to it at the same time.
 pub(crate) struct Log {
     file: File,
-    /// Whether the last line was begun and could not be ended.
+    /// Whether the last line is incomplete.
     is_torn: bool,
 }
 
 impl Log {
-    /// Opens the file at this place, or makes it. Nothing here ever waits for a reader.
+    /// Opens or creates the file at this path. Nothing here ever waits for a reader.
     ///
     /// # Errors
-    /// The reason in words, to follow its name.
+    /// The reason, worded to follow the file's name.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let opened = OpenOptions::new()
             .append(true)
@@ -40,11 +40,11 @@ impl Log {
         }
     }
 
-    /// Appends lines, each by one call, so that those of several processes never mix. What cannot
-    /// be written is lost, and the next lines are tried all the same.
+    /// Appends lines, each by one call, so that those of several processes never mix. A line that
+    /// cannot be written is lost, but the next ones are still tried.
     ///
     /// # Errors
-    /// The reason in words, to follow the name of the file.
+    /// The reason, worded to follow the file's name.
     pub(crate) fn append(&mut self, lines: &str) -> Result<(), String> {
         let mut done = Ok(());
         for line in lines.split_inclusive('\n') {
@@ -63,7 +63,7 @@ impl Log {
                 return Err(ErrorKind::WriteZero.into());
             }
             rest = &rest[written..];
-            // A full disk takes the beginning of a line.
+            // A full disk may take only the beginning of a line.
             self.is_torn = !rest.is_empty();
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Who hears of events, and how it is said.
+//! Reports of a run's events, on stderr or in a log.
 
 pub(crate) mod countdown;
 pub(crate) mod github;
@@ -15,16 +15,16 @@ use crate::job::{Format, Job};
 use github::Github;
 use text::Text;
 
-/// Lines for stderr, in the format that was asked for.
+/// A reporter for stderr, in the format that was asked for.
 pub(crate) enum Reporter<'a> {
     /// For people.
     Text(Text<'a>),
-    /// For GitHub Actions, and those who read there.
+    /// For GitHub Actions, and people who read there.
     Github(Github<'a>),
 }
 
 impl<'a> Reporter<'a> {
-    /// Lines about this job; those for people have this prefix.
+    /// A reporter for this job; lines for people have this prefix.
     pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
         match job.format {
             Format::Text | Format::Json => Self::Text(Text::new(job, prefix)),
@@ -32,7 +32,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// The lines for this event, each with its newline; none if it is not worth any.
+    /// Returns the lines for this event, each with its newline; none if it is not worth any.
     pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
         match self {
             Self::Text(text) => text.line(event),

@@ -1,4 +1,4 @@
-//! Why a run ends, or what it warns of, in words.
+//! Sentences about why a run ends, or what it warns of.
 
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::policy::{Policy, Reason};
 use crate::status::Outcome;
 use crate::status_set::StatusList;
 
-/// Why there is no retry, behind a colon; empty if the numbers of the line say it.
+/// Returns why there is no retry, after a colon; empty if the numbers in the line say it.
 pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> String {
     let noun = ended.ending.outcome.noun();
     match reason {
@@ -55,7 +55,7 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
 
 fn not_listed(policy: &Policy, outcome: &Outcome) -> String {
     let (noun, listed) = (outcome.noun(), list(policy.retry_on.as_ref()));
-    // These are never meant by a range, so that the list may seem to hold them.
+    // A range never includes these, although the list may seem to hold them.
     let word = match outcome {
         Outcome::TimedOut => Some("timeout".to_owned()),
         Outcome::NotStarted(_) => Some("spawn".to_owned()),
@@ -66,7 +66,7 @@ fn not_listed(policy: &Policy, outcome: &Outcome) -> String {
     format!("not retryable: {noun} is not in --retry-on{listed}{remedy}")
 }
 
-/// What is not said of output may be said of what was cut short, if it is listed.
+/// Says that no pattern was found; a time-out can be retried without one if it is listed.
 fn not_found(outcome: &Outcome) -> String {
     let remedy = match outcome {
         Outcome::TimedOut => "; --retry-on any,timeout retries a time-out whatever it said",
@@ -75,7 +75,7 @@ fn not_found(outcome: &Outcome) -> String {
     format!("not retryable: no line of the output matches --retry-if{remedy}")
 }
 
-/// Which part of the deadline is missing.
+/// Says why a delay does not fit in the deadline.
 pub(super) fn deadline(
     policy: &Policy,
     delay: Duration,
@@ -105,19 +105,19 @@ pub(super) fn deadline(
     }
 }
 
-/// Tells that the pattern of this option was found.
+/// Says that the pattern of this option matched.
 pub(super) fn found(option: &str, patterns: &[Pattern], index: usize) -> String {
     let pattern = patterns.get(index).map_or("", Pattern::written);
     let pattern = escape::shortened(&escape::escaped(OsStr::new(pattern)));
     format!("the output matches {option} '{pattern}'")
 }
 
-/// The list as it was written, behind a blank.
+/// Returns the list as the user wrote it, after a blank.
 pub(super) fn list(list: Option<&StatusList>) -> String {
     list.map_or_else(String::new, |list| format!(" {}", list.written))
 }
 
-/// A warning, as data and in words.
+/// A warning, as a fixed word and in a sentence.
 pub(super) struct Warning {
     /// A fixed word for programs that read logs.
     pub(super) kind: &'static str,
@@ -126,7 +126,7 @@ pub(super) struct Warning {
 }
 
 impl Warning {
-    /// What this event warns of, if it is a warning.
+    /// Returns the warning of this event, if it is one.
     pub(super) fn of(event: &Event<'_>) -> Option<Self> {
         let (kind, said) = match event {
             Event::Nested => (

@@ -1,4 +1,4 @@
-//! Who hears of a run, and by which clocks.
+//! The sink of a run's events, which adds the time.
 
 use std::mem;
 use std::time::{Instant, SystemTime};
@@ -13,7 +13,7 @@ use crate::report::{Reporter, countdown};
 use crate::status::Exit;
 use crate::sys::terminal;
 
-/// Whoever reads stderr, and the file of --log.
+/// The readers of a run's events: stderr, and the file of `--log`.
 pub(crate) struct Sink<'a> {
     begun: Instant,
     format: Format,
@@ -21,17 +21,17 @@ pub(crate) struct Sink<'a> {
     reporter: Reporter<'a>,
     json: Json<'a>,
     log: Option<Result<Log, String>>,
-    /// Whether it is still to be said that lines of the file are lost.
+    /// Whether the loss of log lines has yet to be reported.
     warns: bool,
     /// Whether a fatal signal has ended the run.
     in_haste: bool,
-    /// Whether a countdown stands under the last line.
+    /// Whether a countdown is displayed.
     is_counting: bool,
 }
 
 impl<'a> Sink<'a> {
-    /// The sink of this job, which has begun then, with its two ways to say what happens. It is
-    /// told at once what is to be done.
+    /// The sink of this job, which began at `begun`, with its two formatters. Writes the start line
+    /// at once.
     pub(crate) fn new(job: &Job, begun: Instant, reporter: Reporter<'a>, json: Json<'a>) -> Self {
         let mut sink = Self {
             begun,
@@ -51,12 +51,12 @@ impl<'a> Sink<'a> {
         sink
     }
 
-    /// Whether anybody hears of it in JSON; nothing is made of it otherwise.
+    /// Whether JSON is written anywhere; otherwise none is produced.
     fn has_programs(&self) -> bool {
         self.is_json() || self.log.is_some()
     }
 
-    /// Tells what happened.
+    /// Reports an event.
     pub(crate) fn tell(&mut self, event: &Event<'_>) {
         let stamp = self.has_programs().then(|| self.stamp());
         self.in_haste |= event.follows_fatal_signal();
@@ -90,7 +90,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Tells how the run ends, or in words what was our own fault, which is said to the quiet, too.
+    /// Reports how the run ends, or our own error, which is shown even to the quiet.
     pub(crate) fn end(&mut self, exit: &Result<Exit, String>) {
         if !self.has_programs() {
             return;
@@ -101,7 +101,7 @@ impl<'a> Sink<'a> {
         self.append(&lines, verbosity);
     }
 
-    /// Appends lines to the file, and says them on stderr if that is how it is to look.
+    /// Appends lines to the log file, and writes them to stderr if that is its format.
     fn append(&mut self, lines: &str, verbosity: Verbosity) {
         if self.is_json() && verbosity > Verbosity::Quiet {
             let lines = lines.split_inclusive('\n');
@@ -126,13 +126,12 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// What a program hears of a call that never became a run, under the name that it would have had if
-/// that is known.
+/// Returns the JSON line for a call that never became a run, with its run id if that is known.
 pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, begun: Instant) -> String {
     json::refusal(error, run_id, pid, &stamp(begun))
 }
 
-/// This moment, in a run that has begun then.
+/// Returns the time stamp of this moment, in a run that began at `begun`.
 fn stamp(begun: Instant) -> Stamp {
     Stamp {
         time: time_of_day(clock::now()),
@@ -140,8 +139,8 @@ fn stamp(begun: Instant) -> Stamp {
     }
 }
 
-/// The time in UTC, with milliseconds. A clock that is off by ages shows the first or the last time
-/// that can be written.
+/// Formats a time in UTC, with milliseconds. A clock that is off by ages yields the first or last
+/// time that can be written.
 fn time_of_day(now: SystemTime) -> String {
     humantime::format_rfc3339_millis(clock::datable(now)).to_string()
 }

@@ -1,4 +1,4 @@
-//! The way of our own words to stderr and stdout: one write a line, and no error matters.
+//! Our own output: lines on stderr, requested text on stdout.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use crate::sys::{self, startup, stdio, terminal};
 
-/// How long a line waits for a reader of stderr that does not read. Long enough for one that is
-/// merely slow; and no deadline is missed by much because of one that has stopped.
+/// How long a line waits for a reader of stderr that does not read: long enough for one that is
+/// merely slow, and short enough that no deadline is missed by much for one that has stopped.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
@@ -22,12 +22,12 @@ const NO_PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Whether the last line was taken. Nobody waits again for a reader that let it wait in vain.
+/// Whether the last line was taken. A reader that let one wait in vain is not waited for again.
 static IS_READ: AtomicBool = AtomicBool::new(true);
 
 /// Writes a whole line to stderr with one system call, or loses it: the exit status never depends
-/// on it. The wait for a reader ends with a fatal signal; in haste there is none, and nothing is
-/// learned of whether the reader is worth a wait.
+/// on it. A fatal signal ends the wait for a reader; in haste there is no wait, and [`IS_READ`]
+/// stays as it is.
 pub(crate) fn say(text: &str, in_haste: bool) {
     let is_read = takes_more(&NO_PATIENCE)
         || !in_haste
@@ -50,17 +50,17 @@ pub(crate) fn say(text: &str, in_haste: bool) {
     }
 }
 
-/// Whether stderr takes something within this time.
+/// Whether stderr becomes writable within this time.
 fn takes_more(patience: &Timespec) -> bool {
     let stderr = io::stderr();
     let mut watched = [PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::OUT)];
     matches!(poll(&mut watched, Some(patience)), Ok(1..))
 }
 
-/// What has a line of ours begin at the beginning of one, on a terminal where the command writes
-/// without us. Where the cursor stands nobody can ask who does not read the terminal. So blanks are
-/// written, as many as a line has: a line that is empty holds them all, and one with something on it
-/// leaves the cursor on the next.
+/// Returns what moves the cursor to the start of a line, on a terminal where the command writes
+/// without us. The cursor's position cannot be queried without reading the terminal. So as many
+/// blanks are written as fit a line: an empty line holds them all, and any other leaves the cursor
+/// on the next one.
 pub(crate) fn fresh_line() -> String {
     if stdio::knows_stderr_line() || !terminal::may_change() {
         return String::new();
@@ -68,8 +68,8 @@ pub(crate) fn fresh_line() -> String {
     format!("{:1$}\r\x1b[K", "", terminal::columns())
 }
 
-/// Writes what was asked for to stdout, however slowly it is read: also where whoever gave it to us
-/// has made it one that does not block, which is theirs to change back and not ours.
+/// Writes the requested text to stdout, however slowly it is read, even if it was made non-blocking
+/// by whoever gave it to us: that is theirs to change back, not ours.
 ///
 /// # Errors
 /// When not all of it could be written.
@@ -95,7 +95,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 fn await_reader(fd: BorrowedFd<'_>) -> io::Result<()> {
     let mut watched = [PollFd::from_borrowed_fd(fd, PollFlags::OUT)];
     match poll(&mut watched, None) {
-        // What cannot be waited for must not be asked again and again.
+        // A descriptor that cannot be polled must not be tried again and again.
         Ok(_) if watched[0].revents().contains(PollFlags::NVAL) => Err(Errno::AGAIN.into()),
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),

@@ -15,25 +15,25 @@ use crate::report::reason::{self, found, list};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
-/// What every line begins with; with the process id where lines of several runs may mix.
+/// Returns the prefix of every line, with the process id where lines of several runs may mix.
 pub(crate) fn prefix(pid: Option<u32>) -> String {
     pid.map_or_else(|| "retry: ".into(), |pid| format!("retry[{pid}]: "))
 }
 
-/// What is said of a run that stops with an attempt.
+/// The sentences about a run that stops with an attempt.
 pub(super) enum Stopped {
-    /// One thing says all.
+    /// One sentence that says it all.
     Alone(String),
-    /// What failed, and why it is given up.
+    /// One sentence about the failure, one about the end.
     GivingUp {
-        /// What failed.
+        /// How the attempt failed.
         failed: String,
         /// Why there is no other attempt.
         end: String,
     },
 }
 
-/// Turns events into lines.
+/// A reporter that writes lines for people.
 pub(crate) struct Text<'a> {
     prefix: fn() -> String,
     program: &'a OsStr,
@@ -42,7 +42,7 @@ pub(crate) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Lines about this job, each with this prefix, which is made when there is a line.
+    /// A reporter for this job. Each line has this prefix, which is produced only when needed.
     pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
         let program = job.command.first().map_or(OsStr::new(""), |word| word);
         let (policy, verbosity) = (&job.policy, job.verbosity);
@@ -54,7 +54,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The line for this event, with its newline; none if it is not worth one.
+    /// Returns the line for this event, with its newline; none if it is not worth one.
     pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
         if self.verbosity < worth(event) {
             return None;
@@ -63,8 +63,8 @@ impl<'a> Text<'a> {
         Some(format!("{}{}: {said}\n", (self.prefix)(), self.name(event)))
     }
 
-    /// What the line for this event names: the command, and where there is none to be run, what was
-    /// typed.
+    /// Returns the name in the line for this event: the command's, or what was typed if no such
+    /// command can be run.
     pub(super) fn name(&self, event: &Event<'_>) -> String {
         match event {
             Event::Ended(_, Decision::Stop(Reason::NeverStarts)) => {
@@ -74,7 +74,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Which attempt this is, and of how many if there is a limit.
+    /// Returns which attempt this is, and of how many if there is a limit.
     pub(super) fn numbered(&self, attempt: u64) -> String {
         match self.policy.attempts {
             Attempts::AtMost(most) => format!("attempt {attempt}/{most}"),
@@ -82,7 +82,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// What is to be said of this event, worth it or not.
+    /// Returns the sentence for this event, whether it is worth a line or not.
     pub(super) fn said(&self, event: &Event<'_>) -> Option<String> {
         Some(match event {
             Event::Starting { attempt, .. } => format!("{} starts", self.numbered(*attempt)),
@@ -90,7 +90,7 @@ impl<'a> Text<'a> {
             Event::Ignored(signal) => format!("{signal} ignored during the delay"),
             Event::LimitReached(signal) => format!("time limit reached; {signal} sent"),
             Event::Killed => "still running; SIGKILL sent".into(),
-            // A countdown is no line.
+            // A countdown is not a line.
             Event::Waiting(_) | Event::Waited => return None,
             Event::Nested
             | Event::BudgetUnusable(_)
@@ -178,7 +178,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// What is said of an attempt after which there is no other.
+    /// Returns the sentences about an attempt after which there is no other.
     pub(super) fn stopped(&self, ended: &Ended<'_>, reason: &Reason) -> Stopped {
         let outcome = &ended.ending.outcome;
         match reason {
@@ -202,7 +202,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Who is to hear of this event: from which verbosity on.
+/// Returns the lowest verbosity at which this event is reported.
 fn worth(event: &Event<'_>) -> Verbosity {
     match event {
         Event::Starting { .. }
@@ -210,7 +210,7 @@ fn worth(event: &Event<'_>) -> Verbosity {
         | Event::Ignored(_)
         | Event::LimitReached(_)
         | Event::Killed
-        // A reader that has read enough is nothing to complain of.
+        // A reader that has read enough is no cause for complaint.
         | Event::Ended(_, Decision::Stop(Reason::Signal(Signal::PIPE))) => Verbosity::Verbose,
         Event::Ended(ended, Decision::Succeed(_)) if ended.attempt == 1 => Verbosity::Verbose,
         _ => Verbosity::Normal,

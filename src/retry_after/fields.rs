@@ -1,4 +1,4 @@
-//! Lines of a stream, and what the fields of a head say.
+//! The lines of a stream, with the fields of a head.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,12 +8,12 @@ use memchr::memmem;
 use crate::duration;
 use crate::numbers::Decimal;
 
-/// What the fields of a head say. Dates are times since the epoch.
+/// The fields of a head that matter. Dates are times since the epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadFields {
-    /// `Retry-After` as a time, the longest.
+    /// `Retry-After` in seconds; the longest.
     wait: Option<Duration>,
-    /// `Retry-After` as a date, the latest.
+    /// `Retry-After` as a date; the latest.
     until: Option<Duration>,
     /// `Date`, by the server's clock.
     date: Option<Duration>,
@@ -22,7 +22,7 @@ pub(super) struct HeadFields {
 }
 
 impl HeadFields {
-    /// Takes a field, `name: value`; all but three say nothing.
+    /// Records a field, `name: value`; all but three are ignored.
     pub(super) fn take(&mut self, field: &[u8]) {
         let field = String::from_utf8_lossy(field);
         let (name, value) = field.split_once(':').unwrap_or_default();
@@ -38,7 +38,7 @@ impl HeadFields {
         }
     }
 
-    /// The wait that is asked for, zero for a date in the past.
+    /// Returns the wait that is asked for, zero for a date in the past.
     pub(super) fn wait(self, now: impl FnOnce() -> HttpDate) -> Option<Duration> {
         let until = self.until.map(|until| {
             let from = self.date.unwrap_or_else(|| since_epoch(now()));
@@ -48,7 +48,7 @@ impl HeadFields {
     }
 }
 
-/// Reads whole or decimal seconds; a part of a millisecond counts as a whole one.
+/// Parses whole or decimal seconds; a fraction of a millisecond counts as a whole one.
 fn seconds(value: &str) -> Option<Duration> {
     let digit = |c: char| c.is_ascii_digit();
     let complete = value.starts_with(digit) && value.ends_with(digit);
@@ -56,8 +56,8 @@ fn seconds(value: &str) -> Option<Duration> {
     Some(duration::from_nanos(milliseconds.saturating_mul(1_000_000)))
 }
 
-/// Reads a date in any of the three forms. A leap second, the 60th of its minute, comes right after
-/// the 59th, as the first of the next minute does.
+/// Parses a date in any of the three HTTP formats. A leap second, `:60`, is the same as the first
+/// second of the next minute.
 fn date(value: &str) -> Option<Duration> {
     let Some((before, after)) = value.split_once(":60 ") else {
         return value.parse().ok().map(since_epoch);
@@ -71,47 +71,48 @@ fn since_epoch(date: HttpDate) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Whether this is one digit or more, and nothing else.
+/// Whether the text is one digit or more, and nothing else.
 pub(super) fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(u8::is_ascii_digit)
 }
 
-/// What every status line holds.
+/// The text that every status line contains.
 pub(super) const VERSION: &[u8] = b"HTTP/";
 
-/// No `Retry-After` comes in a longer line, and a stream without line ends must not fill the memory.
+/// The longest line that is read, in bytes: no `Retry-After` needs more, and a stream without line
+/// ends must not fill the memory.
 pub(super) const LONGEST_LINE: usize = 8 * 1024;
 
-/// How much is kept of what stands before a head on its line: more than curl draws at a time.
+/// How many bytes before a head on its line are kept: more than curl draws at a time.
 pub(super) const SIGHT: usize = 1024;
 
-/// A line without the sequences that colour it on a terminal.
+/// A line without control sequences.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// With the CR at its end.
+    /// Its bytes, including a CR at the end.
     pub(super) bytes: Vec<u8>,
     is_cut: bool,
 }
 
 impl Line {
-    /// All of it, or its end; the CR before its LF, or two, after a terminal on the way, are none
-    /// of it.
+    /// Returns the line, or its end, without CRs at the end: a terminal on the way may add a second
+    /// one.
     pub(super) fn text(&self) -> &[u8] {
         let end = self.bytes.iter().rposition(|byte| *byte != b'\r');
         &self.bytes[..end.map_or(0, |at| at + 1)]
     }
 
-    /// Whether it was longer, and this is its end.
+    /// Whether its beginning was cut off.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether nothing of it has come.
+    /// Whether none of it has come.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Takes more of it, up to one byte more than there may be, and gives back the rest.
+    /// Appends up to one byte more than the limit; returns the rest.
     pub(super) fn take<'a>(&mut self, more: &'a [u8]) -> &'a [u8] {
         let room = LONGEST_LINE + 1 - self.bytes.len();
         let (fits, rest) = more.split_at(room.min(more.len()));
@@ -119,15 +120,15 @@ impl Line {
         rest
     }
 
-    /// Whether there is more of it than says anything.
+    /// Whether it is longer than any line that matters.
     pub(super) fn is_too_long(&self) -> bool {
         self.bytes.len() > LONGEST_LINE
     }
 
-    /// Forgets its beginning, but for what may still be a head with what stands before it.
+    /// Drops its beginning, but for what may still be a head with the text before it.
     pub(super) fn slide(&mut self) {
         self.is_cut = true;
-        // Looking from the end alone would be slow.
+        // Searching from the end alone would be slow.
         let first = memmem::find(&self.bytes, VERSION);
         let last = first.and_then(|_| memmem::rfind(&self.bytes, VERSION));
         let from = last.filter(|at| *at > SIGHT);

@@ -1,23 +1,23 @@
-//! A response head, by its lines.
+//! The recognition of a response head by its lines.
 
 use memchr::{memchr, memmem};
 
 use super::fields::{Line, VERSION, is_number};
 
-/// How `curl -v` marks what it received.
+/// The mark of `curl -v` on lines that it received.
 const CURL_MARK: &[u8] = b"< ";
 
 /// A response head.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// What each of its lines begins with: nothing, the mark of `curl -v`, or blanks.
+    /// The prefix of each of its lines: none, the mark of `curl -v`, or blanks.
     prefix: Vec<u8>,
-    /// Whether its status is 1xx: the response proper is still to come.
+    /// Whether its status is 1xx: the final response is still to come.
     pub(super) interim: bool,
 }
 
 impl Head {
-    /// Reads a status line, such as `HTTP/1.1 503 Service Unavailable` or `< HTTP/2 429 `.
+    /// Parses a status line, such as `HTTP/1.1 503 Service Unavailable` or `< HTTP/2 429 `.
     pub(super) fn open(line: &Line) -> Option<Self> {
         if let Some(marked) = marked(line) {
             return Self::with_prefix(CURL_MARK, marked.strip_prefix(CURL_MARK)?);
@@ -26,8 +26,8 @@ impl Head {
         Self::with_prefix(blanks, status).filter(|_| !line.is_cut())
     }
 
-    /// Reads a status line behind text that was not ended, or one that is merely quoted: the first
-    /// field is to show which. All blanks before it count as its prefix until then.
+    /// Parses a status line after unfinished text, or one that is merely quoted: the first field
+    /// will show which. Until then all blanks before it count as its prefix.
     pub(super) fn quoted(line: &Line) -> Option<Self> {
         let text = line.text();
         let mut places = memmem::rfind_iter(text, VERSION);
@@ -35,7 +35,7 @@ impl Head {
             let (before, status) = text.split_at(at);
             let end = before.iter().rposition(|byte| !is_blank(*byte))?;
             let (before, blanks) = before.split_at(end + 1);
-            // What follows a mark of curl's would go on behind another.
+            // A head after a mark of curl's would have that mark on each line.
             let is_marked = matches!(before, [before @ .., b'<' | b'>' | b'*'] if is_empty(before));
             Self::with_prefix(blanks, status).filter(|_| !is_marked)
         })
@@ -53,8 +53,8 @@ impl Head {
         })
     }
 
-    /// This head, read behind text, if the next line is a field of it; some of the blanks before it
-    /// may be the text's.
+    /// Returns this head, found after other text, if the next line is a field of it; some of the
+    /// blanks before it may belong to the text.
     pub(super) fn confirmed_by(self, line: &Line) -> Option<Self> {
         let (blanks, field) = split_blanks(line.text());
         let fits = !line.is_cut() && self.prefix.ends_with(blanks) && is_field(field);
@@ -64,7 +64,7 @@ impl Head {
         })
     }
 
-    /// What a line of this head says; nothing if the line is not of this head.
+    /// Returns the content of a line of this head; none if the line does not belong to it.
     pub(super) fn after_prefix<'a>(&self, line: &'a Line) -> Option<&'a [u8]> {
         if self.is_marked() {
             let marked = marked(line)?;
@@ -75,20 +75,20 @@ impl Head {
         rest.filter(|_| !line.is_cut())
     }
 
-    /// Whether `curl -v` has printed it.
+    /// Whether it was printed by `curl -v`.
     pub(super) fn is_marked(&self) -> bool {
         self.prefix == CURL_MARK
     }
 
-    /// Whether its lines begin with nothing of their own.
+    /// Whether its lines have no prefix.
     pub(super) fn is_bare(&self) -> bool {
         self.prefix.is_empty()
     }
 }
 
-/// What `curl -v` has marked as received, from its mark on. Before its mark may stand what ends no
-/// line: its meter or bar, drawn anew after each CR, and a time and numbers of transfer and
-/// connection.
+/// Returns a line marked as received by `curl -v`, from its mark on. Unfinished text may come
+/// before the mark: curl's meter or bar, redrawn after each CR, or a time and numbers of transfer
+/// and connection.
 fn marked(line: &Line) -> Option<&[u8]> {
     let text = line.text();
     let mut begin = 0;
@@ -96,7 +96,7 @@ fn marked(line: &Line) -> Option<&[u8]> {
         let end = memchr(b'\r', &text[begin..]).map_or(text.len(), |end| begin + end);
         if let Some(at) = memchr(b'<', &text[begin..end]) {
             let before = &text[begin..begin + at];
-            // Blanks alone at the begin of a line are not curl's.
+            // Blanks alone at the start of a line are not curl's.
             let is_unfinished = match begin {
                 0 => !line.is_cut() && (before.is_empty() || is_drawn(before)),
                 _ => is_blank_or_drawn(before),
@@ -116,7 +116,7 @@ fn is_blank_or_drawn(text: &[u8]) -> bool {
     is_empty(text) || is_drawn(text)
 }
 
-/// Whether this is something that curl draws, or the time and the numbers that it puts first.
+/// Whether this is curl's meter or bar, or the time and numbers that it puts first.
 fn is_drawn(text: &[u8]) -> bool {
     let words = text.split(|byte| is_blank(*byte));
     let mut words = words.filter(|word| !word.is_empty()).peekable();
@@ -140,13 +140,13 @@ fn is_drawn_word(word: &[u8]) -> bool {
         .all(|byte| byte.is_ascii_digit() || b".:-%#=O".contains(byte))
 }
 
-/// Whether this is a field, or a part of one that goes on from the line before.
+/// Whether this is a field, or the continuation of one.
 pub(super) fn is_of_a_field(text: &[u8]) -> bool {
     text.first().is_some_and(|byte| is_blank(*byte)) || is_field(text)
 }
 
-/// Whether this is a name and a value; a name here begins with a letter, and is not that of a
-/// scheme in a link.
+/// Whether this is a name and a value. The name must begin with a letter, and must not be the
+/// scheme of a URL.
 fn is_field(text: &[u8]) -> bool {
     let Some(end) = memchr(b':', text) else {
         return false;

@@ -20,7 +20,7 @@ fn noon() -> HttpDate {
     NOON.parse().expect("a date")
 }
 
-/// The wait that a stream asks for when it comes in these pieces, at noon.
+/// Returns the wait that a stream in these pieces asks for, at noon.
 fn wait_of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Duration> {
     let mut heads = HeadParser::default();
     for piece in pieces {
@@ -43,7 +43,7 @@ fn asks(stream: &str, expected: Option<Duration>) {
     assert_eq!(wait(&crlf(stream)), expected, "with CR: {stream:?}");
 }
 
-/// What a response with these fields asks for.
+/// Returns the wait that a response with these fields asks for.
 #[track_caller]
 fn fields_ask(fields: &str, expected: Option<Duration>) {
     asks(&format!("HTTP/1.1 429 X\n{fields}\n"), expected);
@@ -358,7 +358,7 @@ fn the_local_clock_is_not_asked_in_vain() {
 
 // ── heads behind what stands unfinished on the line ─────────────────────────────────────────
 
-/// What curl draws, or puts first, on the line on which a marked head begins or goes on.
+/// Returns what curl draws, or puts first, on a line where a marked head begins or goes on.
 fn drawn_by_curl() -> Vec<String> {
     let drawn = texts("what curl draws").into_iter();
     drawn
@@ -377,7 +377,7 @@ fn a_head_of_curl_begins_and_goes_on_behind_what_curl_draws() {
         asks(&field(""), Some(s(7)));
         asks(&field("\n"), Some(s(7)));
         asks(&field("").replace("< \n", "<\n"), Some(s(7)));
-        // The last head decides here, too, and what is sent is none.
+        // The last head decides here, too, and sent lines are not a response.
         let first = "HTTP/1.1 302 X\nRetry-After: 60\n\n";
         asks(&format!("{first}{drawn}< HTTP/1.1 429 X\n"), None);
         asks(&field("").replace('<', ">"), None);
@@ -434,7 +434,7 @@ fn a_head_may_begin_behind_text_if_a_field_follows_at_once() {
             Some(s(60)),
         );
     }
-    // Some of the blanks may be the text's.
+    // Some of the blanks may belong to the text.
     asks("fetching   HTTP/1.1 429 X\nRetry-After: 7\n", Some(s(7)));
     asks(
         "fetching   HTTP/1.1 429 X\n  Retry-After: 7\n   folded\n",
@@ -486,7 +486,7 @@ fn what_curl_draws_after_a_redirect_is_no_body() {
             );
         }
     }
-    // Of a body that begins like that all is passed over.
+    // A body that begins like that is skipped as a whole.
     let body = "\rHTTP/1.1 200 OK\n\rx\n";
     let head = format!("HTTP/1.1 302 X\nContent-Length: {}\n\n{body}", body.len());
     assert_eq!(
@@ -497,7 +497,7 @@ fn what_curl_draws_after_a_redirect_is_no_body() {
 
 // ── properties ──────────────────────────────────────────────────────────────────────────────
 
-/// Pieces of streams of which most are about to be something.
+/// Fragments of streams, most of which begin something that matters.
 fn fragments() -> Vec<Vec<u8>> {
     texts("fragments of streams")
 }
@@ -506,7 +506,7 @@ fn nasty_stream() -> impl Strategy<Value = Vec<u8>> {
     stream_of(fragments())
 }
 
-/// A stream in which nothing after a body can be taken for it.
+/// A stream whose bodies end at no known length.
 fn stream_without_lengths() -> impl Strategy<Value = Vec<u8>> {
     let mut fragments = fragments();
     fragments.retain(|text| !text.starts_with(b"Content-Length"));
@@ -518,7 +518,7 @@ fn stream_of(fragments: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     fragments.prop_map(|fragments| fragments.concat())
 }
 
-/// The stream in pieces whose lengths go round.
+/// Cuts the stream into pieces, cycling through these lengths.
 fn cut<'a>(mut stream: &'a [u8], lengths: &[usize]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     for length in lengths.iter().cycle() {

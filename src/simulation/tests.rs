@@ -1,4 +1,4 @@
-//! A world in which attempts end as a script says.
+//! A world in which attempts follow a script.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::engine::{Attempt, DeliveryAbort, Emit, Token, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
-/// What one attempt does when nothing cuts it short.
+/// The behaviour of one attempt when nothing cuts it short.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// How long it takes.
@@ -37,13 +37,13 @@ impl Script {
         }
     }
 
-    /// The same, with a fatal signal that arrives at a time.
+    /// The same, with a fatal signal at this time.
     pub(crate) fn interrupted(mut self, at: Duration, signal: Signal) -> Self {
         self.interruption = Some((at, signal));
         self
     }
 
-    /// Goes on to `until`, or to the interruption if that comes first.
+    /// Advances to `until`, or to the interruption if that comes first.
     fn pass(&mut self, until: Duration) -> Option<Signal> {
         match self.interruption {
             Some((at, signal)) if at <= until => {

@@ -45,7 +45,7 @@ fn the_next_attempt_is_told_the_last_status() {
     assert_eq!(not_started(FaultClass::Busy).last_status(), "126");
 }
 
-/// The codes that are not the command's own, as the program has them, and success.
+/// Returns the codes of `retry` itself, and that of success.
 fn own_codes() -> Vec<u8> {
     let codes = [
         ("TIMED_OUT", TIMED_OUT),
@@ -58,7 +58,7 @@ fn own_codes() -> Vec<u8> {
     let constants =
         lines.filter_map(|line| line.strip_prefix("pub(crate) const ")?.split_once(": u8 ="));
     let named: Vec<&str> = constants.map(|(name, _)| name).collect();
-    // Not a code, but a part of some.
+    // An offset, not a code.
     let others: Vec<&str> = named
         .into_iter()
         .filter(|name| *name != "SIGNAL_BASE")
@@ -73,7 +73,7 @@ fn own_codes() -> Vec<u8> {
     codes
 }
 
-/// These codes, and no others, begin the lines.
+/// Checks that exactly these codes begin the lines.
 #[track_caller]
 fn begin<'a>(lines: impl Iterator<Item = &'a str>, codes: &[u8]) {
     let words = lines.filter_map(|line| line.split([' ', '|', '\n']).find(|word| !word.is_empty()));
@@ -82,7 +82,7 @@ fn begin<'a>(lines: impl Iterator<Item = &'a str>, codes: &[u8]) {
     assert_eq!(found, codes);
 }
 
-/// What stands between this and the next of that.
+/// Returns the text between `begins` and the next `ends`.
 fn section<'a>(text: &'a str, begins: &str, ends: &str) -> &'a str {
     let (_, behind) = text.split_once(begins).expect(begins);
     behind.split(ends).next().unwrap_or_default()
@@ -119,7 +119,7 @@ fn the_help_has_every_exit_status_and_no_other() {
     begin(long.lines(), &own_codes());
     let short = help("-h");
     let short = section(&short, "\nExit status: ", "\n\n").replace('\n', " ");
-    // It has no room for what --fail-if makes of a 0.
+    // It has no room for what --fail-if makes of exit 0.
     let mut codes = own_codes();
     codes.retain(|code| *code != FAILED_BY_OUTPUT);
     begin(short.split([';', ',']), &codes);

@@ -90,7 +90,7 @@ fn deaths_that_somebody_asked_for_match_only_when_named_or_given_singly() {
         matches(name, &[killed(name)]);
         matches(code, &[killed(name)]);
     }
-    // An ordinary exit with such a code is an ordinary code.
+    // An ordinary exit with such a code has nothing to do with signals.
     matches("any", &[Outcome::Exited(130), Outcome::Exited(141)]);
 }
 

@@ -1,7 +1,7 @@
-//! A pipe on stdin that is not kept: whether an attempt has eaten of it.
+//! A check whether an attempt has read from a pipe on stdin that is not kept.
 //!
-//! Nothing is taken from it to find out. What is looked at before an attempt is as little as will do,
-//! because most attempts succeed; what it means is asked after one that has failed.
+//! Nothing is read from the pipe to find out. As little as possible is recorded before an attempt,
+//! because most succeed; it is interpreted only after one that has failed.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -12,7 +12,7 @@ use rustix::stdio::stdin;
 use crate::sys::fd::Reads;
 use crate::sys::fd::{self, private_pipe};
 
-/// How much of the beginning is compared. A pipe holds as much by default.
+/// How many bytes of the beginning are compared: the default capacity of a pipe.
 const MOST_COMPARED: usize = 64 * 1024;
 
 /// The pipe as it was before the attempt.
@@ -25,9 +25,9 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// An attempt is about to start.
+    /// Records the state of the pipe before an attempt.
     pub(super) fn note(&mut self) {
-        // Our own look counts as a read, too.
+        // First, because our own look counts as a read, too.
         self.note_reads();
         self.held = held();
         self.beginning = Beginning::of_stdin(self.held);
@@ -37,12 +37,12 @@ impl Guard {
         }
     }
 
-    /// Whether the attempt that has failed, or one before it, has eaten of what was there. That its
-    /// writer has merely ended is none of it: such a pipe looks the same to every attempt.
+    /// Whether the failed attempt, or one before it, has read any of the input. A writer that
+    /// has merely closed its end does not count: such a pipe looks the same to every attempt.
     pub(super) fn is_eaten(&mut self) -> bool {
         let flags = rustix::fs::fcntl_getfl(stdin());
         if flags.is_ok_and(|flags| flags.contains(OFlags::WRONLY)) {
-            // The command can only write there, and who reads is somebody else.
+            // The command can only write to it; the reader is another process.
             return false;
         }
         self.note_reads();
@@ -64,22 +64,22 @@ impl Guard {
     }
 }
 
-/// How much the pipe holds.
+/// Returns how many bytes the pipe holds.
 fn held() -> u64 {
     rustix::io::ioctl_fionread(stdin()).unwrap_or(0)
 }
 
-/// Whether nobody can write to it any more. It must be empty.
+/// Whether the pipe, which must be empty, has no writer left.
 fn is_at_its_end() -> bool {
     let ours = stdin();
     fd::state(PollFd::from_borrowed_fd(ours.as_fd(), PollFlags::IN)).contains(PollFlags::HUP)
 }
 
-/// A pipe that holds what another began with.
+/// A pipe with a copy of another pipe's first bytes.
 struct Beginning(OwnedFd);
 
 impl Beginning {
-    /// What stdin begins with, if it holds anything and the system can tell.
+    /// Copies the first bytes of stdin, if it holds any and the system can.
     fn of_stdin(held: u64) -> Option<Self> {
         if held == 0 {
             return None;
@@ -89,7 +89,7 @@ impl Beginning {
         Some(Self(reader))
     }
 
-    /// Whether one of the two is not how the other begins.
+    /// Whether the two differ within their common length.
     fn is_other_than(&self, other: &Self) -> bool {
         let (one, other) = (self.bytes(), other.bytes());
         one.iter().zip(&other).any(|(one, other)| one != other)

@@ -12,16 +12,16 @@ use crate::clock;
 use crate::escape::escaped;
 use crate::retry_after::HeadParser;
 
-/// How much of the end of the file is read.
+/// How much of the end of the file is read, in bytes.
 const MOST_READ: u64 = 1024 * 1024;
 
-/// The file, and what it was before the attempt.
+/// The file, with its state before the attempt.
 pub(super) struct HeaderFile<'a> {
     path: &'a Path,
     before: Option<Stamp>,
 }
 
-/// What changes when a file is written.
+/// The metadata that changes when a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: (u64, u64),
@@ -42,10 +42,10 @@ impl Stamp {
 }
 
 impl<'a> HeaderFile<'a> {
-    /// The file need not be there yet.
+    /// Checks the file at this path, which need not exist yet.
     ///
     /// # Errors
-    /// When it is none that can be read.
+    /// When it is not a regular file that can be read.
     pub(super) fn open(path: &'a Path) -> Result<Self> {
         let name = escaped(path.as_os_str());
         if let Ok(there) = fs::metadata(path) {
@@ -60,15 +60,15 @@ impl<'a> HeaderFile<'a> {
         Ok(Self { path, before: None })
     }
 
-    /// Notes what it is like before an attempt.
+    /// Records its state before an attempt.
     pub(super) fn note(&mut self) {
         self.before = fs::metadata(self.path).ok().as_ref().map(Stamp::of);
     }
 
-    /// The wait that the last head in it asks for, if the attempt has written it.
+    /// Returns the wait that its last head asks for, if the attempt has written it.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When it exists and cannot be read.
     pub(super) fn wait(&self) -> io::Result<Option<Duration>> {
         let mut file = match open(self.path) {
             Ok(file) => file,
@@ -83,7 +83,7 @@ impl<'a> HeaderFile<'a> {
         file.seek(SeekFrom::Start(cut))?;
         let mut text = Vec::new();
         file.take(MOST_READ).read_to_end(&mut text)?;
-        // What may begin in the middle of a line is none.
+        // After a cut, the first line may be incomplete.
         let start = if cut == 0 {
             Some(0)
         } else {
@@ -99,7 +99,7 @@ impl<'a> HeaderFile<'a> {
     }
 }
 
-/// Opens the file without waiting for a writer, should it have become a pipe.
+/// Opens the file without waiting for a writer, in case it has become a FIFO.
 fn open(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new()
         .read(true)

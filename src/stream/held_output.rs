@@ -1,4 +1,4 @@
-//! Output of an attempt that is kept until it is known where it belongs.
+//! Output of an attempt that is held back until its destination is known.
 
 use std::fs::File;
 use std::io;
@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use super::spool::Keep;
 use super::writer::Writer;
 
-/// Bytes on their way at a time.
+/// The size of the buffer for copying, in bytes.
 const BUFFER: usize = 128 * 1024;
 
-/// Kept output on its way to where it belongs.
+/// Held output on its way to its destination.
 pub(crate) struct HeldOutput {
     file: File,
     writer: Option<Rc<Writer>>,
@@ -23,19 +23,19 @@ pub(crate) struct HeldOutput {
     end: u64,
 }
 
-/// How far it has come.
+/// The progress of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// All of it is there.
+    /// All of it is delivered.
     Done,
     /// There is more.
     More,
-    /// There is more, and nobody takes it for now.
+    /// There is more, but the reader takes nothing for now.
     WouldBlock,
 }
 
 impl HeldOutput {
-    /// What was kept, on its way to this writer.
+    /// Held output to be delivered to this writer.
     pub(super) fn new(kept: Keep, writer: Option<Rc<Writer>>) -> Self {
         Self {
             file: kept.file,
@@ -46,10 +46,10 @@ impl HeldOutput {
         }
     }
 
-    /// Carries a part of it.
+    /// Delivers a part of it.
     ///
     /// # Errors
-    /// When it cannot be written where it belongs.
+    /// When it cannot be written to its destination.
     pub(crate) fn pump(&mut self) -> io::Result<Progress> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
         if left == 0 {
@@ -71,7 +71,7 @@ impl HeldOutput {
             written => written,
         };
         match written {
-            // Somebody who found it in /proc has made the file shorter.
+            // Somebody who found the file in /proc has truncated it.
             Ok(0) => Ok(Progress::Done),
             Ok(written) => {
                 self.at += written as u64;
@@ -82,7 +82,7 @@ impl HeldOutput {
         }
     }
 
-    /// Tells who writes behind it how it ends.
+    /// Records the last byte, for our own lines that follow.
     fn note_last(&self) {
         let last = || {
             let (at, mut last) = (self.end.checked_sub(1)?, [0]);
@@ -94,7 +94,7 @@ impl HeldOutput {
         }
     }
 
-    /// Ready when it can go on.
+    /// Returns the descriptor that becomes ready when delivery can go on.
     pub(crate) fn watched(&self) -> Option<PollFd<'_>> {
         self.writer.as_ref().map(|writer| writer.watched())
     }

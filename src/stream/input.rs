@@ -1,4 +1,4 @@
-//! What an attempt reads from stdin.
+//! The stdin of each attempt.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -13,33 +13,33 @@ use crate::job;
 use crate::sys::fd;
 use crate::sys::stdio::{NULL, null};
 
-/// What is said when there is no nothing to read.
+/// The error message when /dev/null cannot be opened.
 const NO_NULL: &str = "--stdin null needs /dev/null; mount /dev, or leave the option out";
 
 /// How the attempts of a run get their input.
 pub(super) enum Input {
-    /// The very stdin that we have, whatever it is.
+    /// Our own stdin, whatever it is.
     Ours,
     /// A regular file, which is rewound to where it was at the start.
     Rewound(Place),
-    /// A pipe that we never read, and that is gone on with whatever was read from it.
+    /// A pipe that we never read; a retry continues with what is left of it.
     Passing(Option<Level>),
-    /// A pipe that we never read, and whose rest is given to no attempt.
+    /// A pipe that we never read; no retry may get only what is left of it.
     Guarded(Guard),
-    /// A pipe that each attempt gets all of.
+    /// A pipe whose whole content each attempt gets.
     Replayed(Box<Replay>),
-    /// Nothing.
+    /// An empty input.
     Null,
 }
 
-/// Where a file is read from.
+/// The position that a file is read from.
 pub(super) struct Place {
     start: u64,
     /// Whether an attempt may have read from there.
     is_read: bool,
 }
 
-/// How full a pipe is, and whether nobody can write to it any more.
+/// How full a pipe is, and whether it has no writer left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level {
     held: u64,
@@ -47,10 +47,10 @@ pub(super) struct Level {
 }
 
 impl Input {
-    /// Looks what stdin is.
+    /// Chooses the kind of input by what stdin is.
     ///
     /// # Errors
-    /// When it cannot be replayed.
+    /// When stdin cannot be replayed.
     pub(super) fn open(wanted: job::Input) -> Result<Self> {
         if wanted == job::Input::Null {
             return Ok(Self::Null);
@@ -72,7 +72,7 @@ impl Input {
                 Self::Replayed(Box::new(replay))
             }
             Ok(FileType::Fifo) if wanted == job::Input::Auto => Self::Guarded(Guard::default()),
-            // What was read from a socket cannot be seen.
+            // A socket does not show what was read from it.
             Ok(FileType::Socket) if wanted == job::Input::Auto => Self::Ours,
             Ok(FileType::Fifo | FileType::Socket) => Self::Passing(None),
             _ if wanted == job::Input::Replay && rustix::termios::isatty(ours) => {
@@ -82,10 +82,10 @@ impl Input {
         })
     }
 
-    /// What the coming attempt is to have for stdin, if not ours.
+    /// Returns the stdin of the next attempt, if not our own.
     ///
     /// # Errors
-    /// When the system is short of something.
+    /// When the system is short of a resource.
     pub(super) fn start(&mut self) -> Result<Option<OwnedFd>> {
         match self {
             Self::Ours => Ok(None),
@@ -106,10 +106,10 @@ impl Input {
         }
     }
 
-    /// Carries on what can be carried without waiting.
+    /// Passes on what can be passed on without waiting.
     ///
     /// # Errors
-    /// When what comes in cannot be read or kept.
+    /// When input cannot be read or kept.
     pub(super) fn pump(&mut self) -> Result<()> {
         match self {
             Self::Replayed(replay) => replay.pump(),
@@ -117,14 +117,14 @@ impl Input {
         }
     }
 
-    /// The command has ended.
+    /// Notes that the command has ended.
     pub(super) fn end(&mut self) {
         if let Self::Replayed(replay) = self {
             replay.end();
         }
     }
 
-    /// Ready when there is something to carry.
+    /// Returns the descriptor that becomes ready when there is something to pump.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
         match self {
             Self::Replayed(replay) => replay.watched(),
@@ -132,7 +132,7 @@ impl Input {
         }
     }
 
-    /// Whether a retry would run on what the failed attempt has left of a pipe, though nobody has
+    /// Whether a retry would run on what the failed attempt has left of a pipe, although nobody
     /// asked for that.
     pub(super) fn is_eaten(&mut self) -> bool {
         match self {
@@ -141,8 +141,8 @@ impl Input {
         }
     }
 
-    /// Whether the last attempt has read from a pipe that we do not keep. What was written
-    /// meanwhile may hide it.
+    /// Whether the last attempt has read from a pipe that we do not keep. Data written meanwhile
+    /// may hide it.
     pub(super) fn is_spent(&self) -> bool {
         let Self::Passing(Some(before)) = self else {
             return false;
@@ -154,19 +154,18 @@ impl Input {
 }
 
 impl Place {
-    /// Has the file read from its place again, unless that would have the output written over what
-    /// stands there.
+    /// Rewinds the file to its position, unless output would then overwrite it.
     fn rewind(&mut self) {
         if std::mem::replace(&mut self.is_read, true) && !is_output_too() {
-            // If it cannot be, it could not be read before either.
+            // A file that cannot be rewound could not be read either.
             let _ = rustix::fs::seek(stdin(), SeekFrom::Start(self.start));
         }
     }
 }
 
-/// Whether stdout or stderr writes to the file that stdin is, where stdin reads: then they share one
-/// position, or happen to stand at the same, and it is safe to take that for the same. What is
-/// written at the end of a file, wherever its position is, is in no danger.
+/// Whether stdout or stderr writes to the file on stdin, where stdin reads: either they share one
+/// position or they happen to be at the same one, which is safe to treat alike. Appending, wherever
+/// the position is, does no harm.
 fn is_output_too() -> bool {
     let ours = stdin();
     let place = |fd| {

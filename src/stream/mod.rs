@@ -1,8 +1,8 @@
-//! What flows in and out of the command.
+//! The standard streams of the command.
 //!
-//! A stream that no option looks at is not here at all: the command has the very descriptor that we
-//! have. Of the others nothing is kept in memory but what is just on its way, and nothing here ever
-//! waits: whoever calls waits for one of the descriptors that are told to be watched.
+//! A stream that no option looks at does not pass through here: the command inherits our own
+//! descriptor. Of the others, only data in transit is held in memory. Nothing here blocks: the
+//! caller polls the descriptors that `watched` returns.
 
 mod scanner;
 
@@ -41,7 +41,7 @@ pub(crate) use scanner::Findings;
 pub(crate) use scanner::Loss;
 pub(crate) use spool::NOT_HELD;
 
-/// The two streams that a command writes.
+/// The two output streams of a command.
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
 /// All streams of a run.
@@ -50,23 +50,23 @@ pub(crate) struct Streams<'a> {
     header_file: Option<HeaderFile<'a>>,
     input: Input,
     writers: Writers,
-    /// What the attempt writes and we look at or keep.
+    /// Taps on the current attempt's output.
     taps: Vec<Tap>,
-    /// What those who have outlived their attempt write.
+    /// Taps on the output of processes that outlived their attempt.
     background: BackgroundTaps,
-    /// What the attempt has written to stdout and is held back.
+    /// The attempt's stdout, if it is held back.
     held: Option<Keep>,
     matched: Matched,
-    /// Why the input cannot flow any more.
+    /// Why input can no longer be passed on.
     fault: Option<anyhow::Error>,
 }
 
 impl<'a> Streams<'a> {
-    /// The streams that this job asks for. `closed` tells of stdout and stderr whether they were
+    /// Opens the streams that this job asks for. `closed` says whether stdout and stderr were
     /// closed at the start.
     ///
     /// # Errors
-    /// When one of the options cannot be met.
+    /// When one of the options cannot be satisfied.
     pub(crate) fn open(job: &'a Job, closed: [bool; 2]) -> Result<Self> {
         let interest = Interest::of(job);
         let input = Input::open(job.streams.stdin)?;
@@ -94,13 +94,13 @@ impl<'a> Streams<'a> {
         })
     }
 
-    /// What the coming attempt is to have for standard streams.
+    /// Prepares the standard streams of the next attempt.
     ///
     /// # Errors
-    /// When the system is short of something.
+    /// When the system is short of a resource.
     pub(crate) fn start(&mut self) -> Result<ChildStdio> {
         self.matched = Matched::default();
-        // A start that came half way has left some.
+        // An attempt that was only half started leaves some.
         self.taps.clear();
         if let Some(file) = &mut self.header_file {
             file.note();
@@ -109,7 +109,7 @@ impl<'a> Streams<'a> {
             stdin: self.input.start()?,
             ..ChildStdio::default()
         };
-        // Nobody asks which of the two it was, and the order is kept.
+        // Nothing needs to know which of the two it was, and one pipe keeps their order.
         let share = self.writers.are_one() && !self.interest.tells_streams_apart();
         for stream in STREAMS {
             if share && stream == Stream::Stderr {
@@ -127,7 +127,7 @@ impl<'a> Streams<'a> {
         Ok(ends)
     }
 
-    /// Where what the command writes there goes; nothing if it has the very descriptor that we have.
+    /// Returns where the command's output on this stream goes; none if it inherits our descriptor.
     fn sink(&self, stream: Stream) -> Result<Option<Sink>> {
         if stream == Stream::Stdout && self.interest.holds_stdout {
             return Ok(Some(Sink::Keep(Keep::new()?)));
@@ -139,24 +139,24 @@ impl<'a> Streams<'a> {
         Ok(writer.flatten().map(Sink::Writer))
     }
 
-    /// Carries on all that can be carried without waiting. Whether the command has shown that it is
-    /// alive, or waits for our readers.
+    /// Passes on all that can be passed on without waiting. Returns whether the command has shown
+    /// activity or is waiting for our readers.
     pub(crate) fn pump(&mut self) -> bool {
-        // Once it cannot flow, nothing may be given twice.
+        // After a fault, pumping again could pass the same input on twice.
         if self.fault.is_none() {
             self.fault = self.input.pump().err();
         }
         self.background.pump();
         let mut is_alive = false;
         for tap in &mut self.taps {
-            // In order within a stream, whichever attempt it is of.
+            // Output stays in order within a stream, across attempts.
             is_alive |=
                 self.background.has_undelivered(tap.stream()) || tap.pump(&mut self.matched);
         }
         is_alive
     }
 
-    /// Descriptors that are ready when there is something to carry.
+    /// Returns the descriptors that become ready when there is something to pump.
     pub(crate) fn watched(&self) -> Vec<PollFd<'_>> {
         let taps = self
             .taps
@@ -169,22 +169,22 @@ impl<'a> Streams<'a> {
             .collect()
     }
 
-    /// Whether somebody who has outlived an attempt may still write.
+    /// Whether a process that outlived its attempt may still write.
     pub(crate) fn has_background_writers(&self) -> bool {
         self.background.has_reader()
     }
 
-    /// Closes what those who have outlived their attempt write to.
+    /// Closes the taps on processes that outlived their attempt.
     pub(crate) fn close_background_taps(&mut self) {
         self.background.clear();
     }
 
-    /// Whether the input cannot flow any more, so that the attempt is to be ended.
+    /// Whether input can no longer be passed on, so that the attempt must be ended.
     pub(crate) fn is_broken(&self) -> bool {
         self.fault.is_some()
     }
 
-    /// The command has ended: what its pipes hold now is the last that counts.
+    /// Notes that the command has ended: only what its pipes hold by now still counts.
     pub(crate) fn end(&mut self) {
         self.input.end();
         for tap in &mut self.taps {
@@ -192,15 +192,16 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// Whether all that the attempt has written is passed on.
+    /// Whether all of the attempt's output is passed on.
     pub(crate) fn is_drained(&self) -> bool {
         self.taps.iter().all(Tap::is_drained)
     }
 
-    /// What was learned from the attempt that is over. Who still writes is heard further.
+    /// Returns what was learned from the finished attempt. Processes that still write keep
+    /// their taps.
     ///
     /// # Errors
-    /// Why the input could not flow.
+    /// Why input could not be passed on.
     pub(crate) fn findings(&mut self) -> Result<Findings> {
         self.input.end();
         let mut findings = Findings::default();
@@ -224,7 +225,7 @@ impl<'a> Streams<'a> {
         self.fault.take().map_or(Ok(findings), Err)
     }
 
-    /// Whether a retry would find a rest of its input, and is not to.
+    /// Whether a retry would get only the rest of its input, which it must not.
     pub(crate) fn is_input_eaten(&mut self) -> bool {
         self.input.is_eaten()
     }
@@ -234,7 +235,7 @@ impl<'a> Streams<'a> {
         self.input.is_spent()
     }
 
-    /// What was held back of the last attempt's output, on its way to where it belongs.
+    /// Returns the held-back output of the last attempt, on its way to where it belongs.
     pub(crate) fn held_output(&mut self, success: bool) -> Option<HeldOutput> {
         let stream = if success {
             Stream::Stdout

@@ -1,4 +1,4 @@
-//! Input that each attempt gets all of.
+//! Input that is replayed in full to each attempt.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -12,55 +12,55 @@ use rustix::stdio::stdin;
 use super::spool::Spool;
 use crate::sys::fd::{self, is_ready, never_wait, private_pipe, reopened, widen};
 
-/// Bytes on their way at a time.
+/// The size of the buffer for copying, in bytes.
 const BUFFER: usize = 128 * 1024;
 
-/// What is said when there is no room.
+/// The error message when there is no room.
 pub(super) const NOT_KEPT: &str =
     "cannot keep stdin for a retry; set TMPDIR to where there is room";
 
-/// How often a buffer is passed on before signals and limits are looked at again.
+/// How many buffers are passed on before signals and limits are checked again.
 const MOST_ROUNDS: usize = 16;
 
-/// A pipe that is kept as it is read.
+/// A pipe whose content is kept as it is read.
 pub(super) struct Replay {
-    /// Nothing when it has come to its end.
+    /// The pipe; none once it has ended.
     source: Option<OwnedFd>,
-    /// Whether a read of the source may wait, because others have it too.
+    /// Whether a read of the source may block, because others share it.
     may_wait: bool,
     spool: Spool,
-    /// What the attempt reads from.
+    /// The pipe that the attempt reads from.
     feed: Option<Feed>,
     buffer: Vec<u8>,
 }
 
-/// The way to an attempt's stdin.
+/// The pipe to an attempt's stdin.
 struct Feed {
     pipe: OwnedFd,
-    /// How much of the spool has gone there.
+    /// How much of the spool has been passed on.
     at: u64,
-    /// Whether there may be more for it than it takes.
+    /// Whether the pipe is full, so that more input may be waiting for it.
     is_full: bool,
 }
 
 impl Feed {
-    /// Lets the attempt have what is in the source, and leaves it there; 0 at its end.
+    /// Copies what the source holds to the attempt without consuming it; returns 0 at the end.
     ///
     /// # Errors
-    /// AGAIN if nothing can go there now, and then it is known which of the two pipes to wait for.
+    /// AGAIN if nothing can be copied now; `is_full` then tells which of the two pipes to wait for.
     fn tee(&mut self, source: &OwnedFd) -> Result<usize, Errno> {
         let first = fd::tee(source.as_fd(), &self.pipe);
         if first != Err(Errno::AGAIN) {
             return first;
         }
-        // Of a named pipe whose last writer was gone when we opened it, the end is told by nothing but
-        // a read of what is empty; and no read is tried for a pipe that is full. So the source must
-        // not be asked whether there is more.
+        // If the last writer of a named pipe was gone when we opened it, only a read of the empty
+        // pipe shows its end, and tee(2) does not read while its target is full. So ask the target
+        // whether it is full, not the source whether it holds more.
         self.is_full = fd::is_full(&self.pipe);
         if self.is_full {
             return first;
         }
-        // Nobody but us fills it, so that this time it cannot be the reason.
+        // Only we fill the target, so that this time it cannot be the reason.
         fd::tee(source.as_fd(), &self.pipe)
     }
 }
@@ -69,10 +69,10 @@ impl Replay {
     /// Keeps what comes through stdin, which is a pipe or a socket.
     ///
     /// # Errors
-    /// When the system is short of something.
+    /// When the system is short of a resource.
     pub(super) fn open() -> io::Result<Self> {
         let ours = stdin();
-        // Who asks for a replay gives the pipe to us.
+        // Asking for a replay makes the pipe ours.
         widen(ours.as_fd());
         let own = reopened(ours.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         Ok(Self {
@@ -84,11 +84,11 @@ impl Replay {
         })
     }
 
-    /// The first attempt reads what comes as it comes, and so does any other until all has come;
-    /// then the file is enough.
+    /// Returns the stdin of the next attempt. Until all input has come, an attempt reads it as it
+    /// comes; after that, the file is enough.
     ///
     /// # Errors
-    /// When the system is short of something.
+    /// When the system is short of a resource.
     pub(super) fn start(&mut self) -> io::Result<OwnedFd> {
         self.feed = None;
         if self.source.is_none() {
@@ -105,10 +105,10 @@ impl Replay {
         Ok(end)
     }
 
-    /// Carries on what can be carried without waiting.
+    /// Passes on what can be passed on without waiting.
     ///
     /// # Errors
-    /// When what comes in cannot be read or kept.
+    /// When input cannot be read or kept.
     pub(super) fn pump(&mut self) -> Result<()> {
         for _ in 0..MOST_ROUNDS {
             let Some(feed) = &mut self.feed else {
@@ -125,7 +125,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Gives the attempt more of what is kept. Whether it took any.
+    /// Passes more of the kept input to the attempt. Returns whether it took any.
     fn feed_again(&mut self) -> Result<bool> {
         let Some(feed) = &mut self.feed else {
             return Ok(false);
@@ -142,14 +142,14 @@ impl Replay {
         match taken {
             Ok(written) => feed.at += written as u64,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
-            // Whoever closes its input early needs no more of it.
+            // An attempt that closes its input early needs no more of it.
             Err(_) => self.feed = None,
         }
         Ok(true)
     }
 
-    /// Keeps what has come, and gives it to the attempt, which has all that came before. Whether
-    /// there was anything, or the end.
+    /// Keeps new input, and passes it to the attempt, which has had all before it. Returns whether
+    /// there was any, or the end.
     fn take(&mut self) -> Result<bool> {
         let (Some(source), Some(feed)) = (&self.source, &mut self.feed) else {
             return Ok(false);
@@ -167,13 +167,13 @@ impl Replay {
         Ok(true)
     }
 
-    /// Nothing more comes, and the attempt is to learn of it.
+    /// Handles the end of the input, which the attempt must notice.
     fn come_to_the_end(&mut self) {
         self.source = None;
         self.feed = None;
     }
 
-    /// The same, where the system cannot do it without us.
+    /// Does the same through a buffer, where the system cannot tee.
     fn copy(&mut self) -> Result<bool> {
         let may_read = |source: &&OwnedFd| !self.may_wait || is_ready(source);
         let Some(source) = self.source.as_ref().filter(may_read) else {
@@ -193,12 +193,12 @@ impl Replay {
         Ok(true)
     }
 
-    /// The attempt is over.
+    /// Notes that the attempt has ended.
     pub(super) fn end(&mut self) {
         self.feed = None;
     }
 
-    /// Ready when there is something to carry.
+    /// Returns the descriptor that becomes ready when there is something to pump.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
         let feed = self.feed.as_ref()?;
         if feed.is_full || feed.at < self.spool.length() {

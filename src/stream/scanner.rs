@@ -1,4 +1,4 @@
-//! What looks at an attempt's output while it passes.
+//! The search of an attempt's output as it passes through us.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::job::{Job, RetryAfterSource};
 use crate::patterns::{Matched, Patterns, Stream, Watch};
 use crate::retry_after::HeadParser;
 
-/// What looks at one stream of an attempt.
+/// A scanner for one stream of an attempt.
 pub(super) struct Scanner {
     watch: Watch,
     heads: Option<HeadParser>,
@@ -16,7 +16,7 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    /// For these patterns and, if asked for, response heads.
+    /// A scanner for these patterns and, if asked for, response heads.
     pub(super) fn new(patterns: &Patterns, stream: Stream, for_heads: bool) -> Self {
         Self {
             watch: Watch::new(patterns, stream),
@@ -25,12 +25,12 @@ impl Scanner {
         }
     }
 
-    /// Whether it looks for nothing.
+    /// Whether it has nothing to look for.
     pub(super) fn is_idle(&self) -> bool {
         self.is_idle
     }
 
-    /// Looks at what comes next.
+    /// Scans the next bytes.
     pub(super) fn scan(&mut self, bytes: &[u8], matched: &mut Matched) {
         self.watch.feed(bytes, matched);
         if let Some(heads) = &mut self.heads {
@@ -38,25 +38,25 @@ impl Scanner {
         }
     }
 
-    /// Nothing more comes. Tells the wait that a server asked for.
+    /// Ends the stream; returns the wait that a server asked for.
     pub(super) fn finish(self, matched: &mut Matched) -> Option<Duration> {
         self.watch.finish(matched);
         self.heads?.wait(|| clock::now().into())
     }
 }
 
-/// What is looked for, and where.
+/// The streams to scan, with what to look for.
 pub(super) struct Interest<'a> {
     patterns: &'a Patterns,
     heads: Option<&'a RetryAfterSource>,
-    /// Whether it matters that anything is written at all.
+    /// Whether any output counts as activity.
     in_life: bool,
     /// Whether stdout is held back.
     pub(super) holds_stdout: bool,
 }
 
 impl<'a> Interest<'a> {
-    /// What this job asks for.
+    /// The interest of this job.
     pub(super) fn of(job: &'a Job) -> Self {
         Self {
             patterns: &job.policy.patterns,
@@ -66,7 +66,7 @@ impl<'a> Interest<'a> {
         }
     }
 
-    /// Whether anything looks at what the command writes there.
+    /// Whether the command's output on this stream is looked at.
     pub(super) fn looks_at(&self, stream: Stream) -> bool {
         self.looks_for_heads(stream) || self.in_life || self.patterns.look_at(stream)
     }
@@ -75,41 +75,41 @@ impl<'a> Interest<'a> {
         self.heads.is_some_and(|heads| heads.may_be_in(stream))
     }
 
-    /// Whether it matters which of the two streams something was written to.
+    /// Whether it matters which of the two streams output was written to.
     pub(super) fn tells_streams_apart(&self) -> bool {
         self.holds_stdout
             || matches!(self.heads, Some(RetryAfterSource::Only(_)))
             || self.patterns.tell_streams_apart()
     }
 
-    /// What looks at an attempt's output there.
+    /// Returns a scanner for an attempt's output on this stream.
     pub(super) fn scanner(&self, stream: Stream) -> Scanner {
         Scanner::new(self.patterns, stream, self.looks_for_heads(stream))
     }
 }
 
-/// What was learned from the streams of an attempt.
+/// Everything learned from the streams of an attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// Which patterns were found.
+    /// The patterns that were found.
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
     pub(crate) server_wait: Option<Duration>,
-    /// Why not all of stdout could be kept, where it is held back.
+    /// Why held-back stdout could not be kept in full.
     pub(crate) unkept: Option<io::Error>,
-    /// Why a part of stdout was not passed on.
+    /// Why a part of stdout was lost.
     pub(crate) loss: Option<Loss>,
-    /// Why the file for response heads could not be read.
+    /// Why the header file could not be read.
     pub(crate) unreadable: Option<io::Error>,
 }
 
-/// Why output was not passed on.
+/// Why output was lost.
 #[derive(Debug)]
 pub(crate) enum Loss {
-    /// Nobody reads it any more.
+    /// It has no reader any more.
     NoReader,
     /// It could not be written.
     Failed(io::Error),
-    /// Its reader has not taken it in time.
+    /// Its reader did not take it in time.
     NotTaken,
 }

@@ -1,4 +1,4 @@
-//! Files without a name: nobody else can open them, and they are gone when we are, however we end.
+//! Unnamed temporary files: nobody else can open them, and they vanish when we end, however we do.
 
 use std::env;
 use std::fs::File;
@@ -13,31 +13,31 @@ use rustix::io::Errno;
 
 use crate::sys::fd::{self, memory_file, reopened};
 
-/// How much is kept in memory before it goes to a file.
+/// How many bytes are kept in memory before they go to a file.
 const MOST_IN_MEMORY: u64 = 1024 * 1024;
 
-/// Bytes on their way at a time, where they must pass through us.
+/// The size of the buffer for copying, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// A new file in $TMPDIR.
+/// Creates a file in $TMPDIR.
 ///
 /// # Errors
 /// When there is no such directory, or none that we may write to.
 pub(super) fn nameless_file() -> io::Result<File> {
     let directory = env::temp_dir();
-    // What it means must not depend on where we are.
+    // The meaning of a relative path would depend on the working directory.
     let directory = if directory.is_absolute() {
         directory
     } else {
         PathBuf::from("/tmp")
     };
     let file = tempfile::tempfile_in(directory)?;
-    // Who may look into our descriptors may still not be let read it.
+    // A process that can list our descriptors must still not be able to read it.
     rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR)?;
     Ok(file)
 }
 
-/// All that came in so far.
+/// All input so far.
 pub(super) struct Spool {
     file: File,
     length: u64,
@@ -45,7 +45,7 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// An empty one.
+    /// An empty spool.
     ///
     /// # Errors
     /// As [`nameless_file`].
@@ -63,7 +63,7 @@ impl Spool {
         self.length
     }
 
-    /// Adds what came.
+    /// Appends bytes.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -74,7 +74,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Adds what is in a pipe, so much of it.
+    /// Moves `length` bytes from a pipe to the end.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -96,7 +96,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The same, where the system cannot do it without us, or has no room.
+    /// Does the same through a buffer, where the system cannot splice or has no room.
     fn copy(&self, pipe: &OwnedFd, length: usize) -> io::Result<usize> {
         let mut buffer = vec![0; length.min(BUFFER)];
         let read = rustix::io::read(pipe, &mut buffer)?;
@@ -104,7 +104,7 @@ impl Spool {
         Ok(read)
     }
 
-    /// Goes from memory to a file when it gets long.
+    /// Moves from memory to a file before the spool gets too long.
     fn make_room(&mut self, length: usize) -> io::Result<()> {
         if self.is_in_memory && self.length + length as u64 > MOST_IN_MEMORY {
             let mut file = nameless_file()?;
@@ -116,15 +116,15 @@ impl Spool {
         Ok(())
     }
 
-    /// Reads from a place.
+    /// Reads from this position.
     ///
     /// # Errors
-    /// When the system cannot.
+    /// When the system cannot read.
     pub(super) fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         self.file.read_at(buffer, at)
     }
 
-    /// Gives a pipe what is kept from a place on, as much as it takes at once.
+    /// Passes what is kept from this position on to a pipe, as much as it takes at once.
     ///
     /// # Errors
     /// AGAIN if it takes nothing for now; INVAL or NOSYS if the system cannot do this.
@@ -133,8 +133,8 @@ impl Spool {
         fd::fill(pipe, &self.file, at, left)
     }
 
-    /// The whole of it from its beginning, with a position of its own, so that one who still reads
-    /// for an attempt that is over does not move it for the next.
+    /// Opens the whole spool for reading, with a position of its own: a process that still reads
+    /// for an earlier attempt must not move it for the next.
     ///
     /// # Errors
     /// When the system is short of descriptors.
@@ -146,23 +146,23 @@ impl Spool {
     }
 }
 
-/// How much is taken at a time, before signals and limits are looked at again.
+/// How many bytes are moved at a time, before signals and limits are checked again.
 const MOST: usize = 1024 * 1024;
 
-/// What is said when there is no room.
+/// The error message when there is no room.
 pub(crate) const NOT_HELD: &str =
     "cannot keep stdout for --stdout once; set TMPDIR to where there is room";
 
-/// A file without a name that only we write to.
+/// An unnamed file that only we write to.
 pub(super) struct Keep {
     pub(super) file: File,
     pub(super) length: u64,
-    /// Why not all of it is there, if so: the rest is dropped.
+    /// Why it is incomplete, if it is: the rest is dropped.
     pub(super) fault: Option<io::Error>,
 }
 
 impl Keep {
-    /// An empty one.
+    /// An empty file.
     ///
     /// # Errors
     /// As [`nameless_file`].
@@ -174,8 +174,8 @@ impl Keep {
         })
     }
 
-    /// Moves what is in a pipe to the file, so much of it at most. Nothing if there is no such way,
-    /// or no room, and then nothing of it is lost.
+    /// Moves at most `most` bytes from a pipe to the file. Returns none if that is impossible or
+    /// there is no room; no byte is lost then.
     pub(super) fn take(&mut self, pipe: &OwnedFd, most: usize) -> Option<Result<usize, Errno>> {
         if self.fault.is_some() {
             return None;
@@ -191,7 +191,7 @@ impl Keep {
         }
     }
 
-    /// Adds what came, or drops it if there is no room.
+    /// Appends bytes, or drops them if there is no room.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if self.fault.is_some() {
             return;

@@ -1,4 +1,4 @@
-//! Output that passes through us: looked at, and passed on as it comes.
+//! A tap on an output stream, which is scanned and passed on as it comes.
 
 use std::io;
 use std::ops::Range;
@@ -14,37 +14,37 @@ use super::writer::Sink;
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::{never_wait, private_pipe, widen};
 
-/// Bytes on their way at a time.
+/// The size of the buffer, in bytes.
 const BUFFER: usize = 128 * 1024;
 
-/// How often a buffer is passed on before signals and limits are looked at again.
+/// How many buffers are passed on before signals and limits are checked again.
 const MOST_ROUNDS: usize = 16;
 
-/// One stream of one attempt.
+/// The tap on one output stream of one attempt.
 pub(super) struct Tap {
     stream: Stream,
-    /// Where the command writes to; nothing when it has closed that, or nobody takes it any more.
+    /// The pipe from the command; none once it is closed, or nobody takes its output any more.
     source: Option<OwnedFd>,
     sink: Sink,
     buffer: Vec<u8>,
-    /// The part of the buffer that is still to be passed on.
+    /// The part of the buffer not yet passed on.
     pending: Range<usize>,
-    /// How much of what comes still belongs to the attempt, once the command has ended.
+    /// How many of the next bytes still belong to the attempt, once the command has ended.
     left: Option<u64>,
     scanner: Option<Scanner>,
     loss: Option<Errno>,
 }
 
 impl Tap {
-    /// A tap, and the end that the command is to write to.
+    /// A tap, with the end for the command to write to.
     ///
     /// # Errors
-    /// When the system has no pipe left.
+    /// When the system cannot create a pipe.
     pub(super) fn new(stream: Stream, sink: Sink, scanner: Scanner) -> io::Result<(Self, OwnedFd)> {
         let (source, end) = private_pipe()?;
         never_wait(&source)?;
         if matches!(sink, Sink::Keep(_)) {
-            // Nobody waits for the first of it.
+            // Nobody waits for held-back output, so it may come in large pieces.
             widen(source.as_fd());
         }
         let tap = Self {
@@ -64,10 +64,10 @@ impl Tap {
         self.stream
     }
 
-    /// Passes on what there is. Whether anything came, or what came is not taken.
+    /// Passes on what is available. Returns whether anything came, or waits for its reader.
     pub(super) fn pump(&mut self, matched: &mut Matched) -> bool {
         if self.scanner.is_none() && self.is_drained() {
-            // What the attempt has left is passed on, and the rest is nobody's.
+            // The attempt's output is passed on; later output belongs to no attempt.
             self.left = None;
         }
         let mut is_alive = false;
@@ -83,7 +83,7 @@ impl Tap {
         is_alive
     }
 
-    /// Empties the buffer, and tells whether that was possible.
+    /// Empties the buffer; returns whether that was possible.
     fn pass_on(&mut self) -> bool {
         while !self.pending.is_empty() {
             match self.sink.write(&self.buffer[self.pending.clone()]) {
@@ -95,8 +95,8 @@ impl Tap {
         true
     }
 
-    /// What was to be written is lost. A command whose reader is gone is to learn of it; one that
-    /// complains to a full disk may go on, as it would without us.
+    /// Drops what cannot be written. A command whose reader is gone must learn of it; one whose
+    /// stderr goes to a full disk may go on, as it would without us.
     fn lose(&mut self, error: Errno) {
         self.pending = 0..0;
         if self.stream == Stream::Stdout || error == Errno::PIPE {
@@ -105,8 +105,8 @@ impl Tap {
         }
     }
 
-    /// Takes what there is, into the buffer or, if nobody looks at it, straight into the file that it
-    /// is kept in. Whether there was anything.
+    /// Takes what is available, into the buffer or, if nobody looks at it, straight into the file
+    /// that holds it. Returns whether there was anything.
     fn take(&mut self, matched: &mut Matched) -> bool {
         let Some(source) = &self.source else {
             return false;
@@ -150,7 +150,7 @@ impl Tap {
         }
     }
 
-    /// The command has ended; others may still write, but for the attempt it is too late.
+    /// Notes that the command has ended; what others write from now on is too late for the attempt.
     pub(super) fn end(&mut self) {
         if self.left.is_none() {
             let held = self.source.as_ref().map(rustix::io::ioctl_fionread);
@@ -158,17 +158,17 @@ impl Tap {
         }
     }
 
-    /// Whether all that belongs to the attempt is passed on.
+    /// Whether all output that belongs to the attempt is passed on.
     pub(super) fn is_drained(&self) -> bool {
         self.pending.is_empty() && (self.source.is_none() || self.left == Some(0))
     }
 
-    /// Nothing more comes, and nothing is to be passed on.
+    /// Whether nothing more can come, and nothing is left to pass on.
     pub(super) fn is_closed(&self) -> bool {
         self.pending.is_empty() && self.source.is_none()
     }
 
-    /// Stops looking, and tells the wait that a server asked for.
+    /// Stops scanning; returns the wait that a server asked for.
     pub(super) fn finish(&mut self, matched: &mut Matched) -> Option<Duration> {
         if self.is_drained() {
             self.left = None;
@@ -176,13 +176,13 @@ impl Tap {
         self.scanner.take()?.finish(matched)
     }
 
-    /// Whether something that belongs to an attempt that is over is still to be passed on.
+    /// Whether output that belongs to a finished attempt is still to be passed on.
     pub(super) fn has_undelivered(&self) -> bool {
         self.left.is_some() && !self.is_drained()
     }
 
-    /// What was kept of it. What comes later is nobody's, and yet taken as long as we are there, so
-    /// that it hinders nobody who writes it.
+    /// Takes the held output. What comes later is discarded, but still read as long as we run, so
+    /// that it blocks nobody who writes it.
     pub(super) fn take_kept(&mut self) -> Option<Keep> {
         match std::mem::replace(&mut self.sink, Sink::Nowhere) {
             Sink::Keep(keep) => Some(keep),
@@ -193,12 +193,12 @@ impl Tap {
         }
     }
 
-    /// Whether what comes late is passed on to anybody.
+    /// Whether late output is passed on to anybody.
     pub(super) fn has_reader(&self) -> bool {
         !matches!(self.sink, Sink::Nowhere)
     }
 
-    /// Why a part of it was not passed on, if so.
+    /// Returns why a part of the output was lost, if it was.
     pub(super) fn take_loss(&mut self) -> Option<Loss> {
         match self.loss.take() {
             Some(Errno::PIPE) => Some(Loss::NoReader),
@@ -207,7 +207,7 @@ impl Tap {
         }
     }
 
-    /// Ready when there is something to do.
+    /// Returns the descriptor that becomes ready when there is something to do.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
         if let (false, Sink::Writer(writer)) = (self.pending.is_empty(), &self.sink) {
             return Some(writer.watched());

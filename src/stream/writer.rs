@@ -1,4 +1,4 @@
-//! Where output goes, without waiting for whoever reads it.
+//! Writers to our stdout or stderr that never wait for a reader.
 
 use std::fs::File;
 use std::io;
@@ -14,14 +14,14 @@ use crate::patterns::Stream;
 use crate::sys::fd::{self, reopened};
 use crate::sys::stdio;
 
-/// What a pipe that is ready takes at least, so that a write of it does not wait.
+/// The most bytes that a ready pipe is sure to take without blocking.
 const SURELY_TAKEN: usize = 4096;
 
-/// A descriptor to write to. It may be shared with others, so that its flags are not ours to change.
+/// A descriptor to write to. Others may share it, so its flags are not ours to change.
 pub(super) struct Writer {
     fd: OwnedFd,
     may_wait: bool,
-    /// Whether it is a pipe that we have opened for ourselves.
+    /// Whether it is a pipe that we have reopened for ourselves.
     is_pipe: bool,
     file: Stat,
     /// Whether our own lines go there, too.
@@ -29,15 +29,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// The way to where this descriptor leads.
+    /// A writer to where this descriptor leads.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// When the descriptor cannot be examined.
     pub(super) fn to(fd: OwnedFd) -> io::Result<Self> {
         let file = rustix::fs::fstat(&fd)?;
         let kind = FileType::from_raw_mode(file.st_mode);
         let may_wait = !matches!(kind, FileType::RegularFile | FileType::BlockDevice);
-        // Another kind of device may be another one each time that it is opened.
+        // Reopening another kind of device may yield a different one.
         let is_pipe = kind == FileType::Fifo;
         let is_reopened = is_pipe || is_terminal_line(&fd);
         let own = is_reopened
@@ -52,15 +52,15 @@ impl Writer {
         })
     }
 
-    /// The same, beside our own lines, which are to begin at the beginning of a line.
+    /// The same, for a descriptor that our own lines go to as well; those must begin on a new line.
     pub(super) fn beside_our_lines(mut self) -> Self {
         self.has_our_lines = true;
         self
     }
 
-    /// Whether what is written to either appears in one place, one behind the other: a pipe, a socket,
-    /// a terminal, or a file that both append to. A file at the same position of which both stand
-    /// shares it, as behind `>log 2>&1`.
+    /// Whether output to either appears in one place, in one order: a pipe, a socket, a terminal,
+    /// or a file that both append to. A file in which both are at the same position is shared, as
+    /// with `>log 2>&1`.
     pub(super) fn leads_where(&self, other: &Self) -> bool {
         let appends = |writer: &Self| {
             let flags = rustix::fs::fcntl_getfl(&writer.fd);
@@ -78,10 +78,10 @@ impl Writer {
             }
     }
 
-    /// Writes as much as is taken at once.
+    /// Writes as much as is taken without waiting.
     ///
     /// # Errors
-    /// AGAIN if nothing is taken for now; any other is final.
+    /// AGAIN if nothing is taken for now; any other error is final.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
         let most = if self.may_wait {
             SURELY_TAKEN
@@ -102,17 +102,17 @@ impl Writer {
         }
     }
 
-    /// Notes the last byte that went there, if our lines do, too.
+    /// Records the last byte written, if our lines go there, too.
     pub(super) fn note_last(&self, last: impl FnOnce() -> Option<u8>) {
         if let Some(last) = self.has_our_lines.then(last).flatten() {
             stdio::note_on_stderr(last);
         }
     }
 
-    /// Writes a part of a file, as much as is taken at once, without a copy on the way.
+    /// Writes a part of a file, as much as is taken without waiting, without copying it.
     ///
     /// # Errors
-    /// As [`Outlet::write`]; or INVAL if there is no such way.
+    /// As [`Writer::write`]; INVAL if the system has no way to do so.
     pub(super) fn fill(&self, from: &File, at: u64, length: usize) -> Result<usize, Errno> {
         if !self.is_pipe {
             return Err(Errno::INVAL);
@@ -124,29 +124,29 @@ impl Writer {
         !fd::state(self.watched()).is_empty()
     }
 
-    /// Ready when it takes something.
+    /// Returns the descriptor that becomes ready when it takes something.
     pub(super) fn watched(&self) -> PollFd<'_> {
         PollFd::new(&self.fd, PollFlags::OUT)
     }
 }
 
-/// Whether it is the end of a terminal that programs use, which has a name of its own.
+/// Whether this is a terminal with a name of its own, which /dev/ptmx has not.
 fn is_terminal_line(fd: &OwnedFd) -> bool {
     let name = rustix::termios::ttyname(fd, Vec::new());
     name.is_ok_and(|name| name.as_bytes() != b"/dev/ptmx")
 }
 
-/// The ways to both, as far as they are needed and were not closed at the start.
+/// Writers to stdout and stderr, as far as they are needed and were open at the start.
 pub(super) struct Writers {
     each: [Option<Rc<Writer>>; 2],
     are_one: bool,
 }
 
 impl Writers {
-    /// The ways to those that are needed.
+    /// Opens the writers that are needed.
     ///
     /// # Errors
-    /// When they cannot be looked at.
+    /// When the descriptors cannot be examined.
     pub(super) fn open(needed: [bool; 2]) -> io::Result<Self> {
         let ours = [rustix::stdio::stdout(), rustix::stdio::stderr()];
         let mut each = [None, None];
@@ -164,17 +164,17 @@ impl Writers {
         })
     }
 
-    /// The way to one of them.
+    /// Returns the writer for this stream, if there is one.
     pub(super) fn to(&self, stream: Stream) -> Option<Rc<Writer>> {
         self.each[stream as usize].clone()
     }
 
-    /// Whether both lead to one place, in which the order of what comes through the two matters.
+    /// Whether both lead to one place, where the order of their output matters.
     pub(super) fn are_one(&self) -> bool {
         self.are_one
     }
 
-    /// The command writes to stderr through us.
+    /// Starts tracking the line ends on stderr, if the command writes to it through us.
     pub(super) fn know_lines(&self) {
         if self.each[Stream::Stderr as usize].is_some() {
             stdio::follow_stderr();
@@ -182,21 +182,21 @@ impl Writers {
     }
 }
 
-/// Where one stream of an attempt goes.
+/// The destination of one stream of an attempt.
 pub(super) enum Sink {
-    /// To whoever reads it.
+    /// Whoever reads our own stream.
     Writer(Rc<Writer>),
-    /// Into a file of ours.
+    /// A file that holds it back.
     Keep(Keep),
-    /// To nobody: it came too late to be kept.
+    /// Nobody: it came too late to be held.
     Nowhere,
 }
 
 impl Sink {
-    /// Passes on as much as is taken at once.
+    /// Passes on as much as is taken without waiting.
     ///
     /// # Errors
-    /// As [`Outlet::write`].
+    /// As [`Writer::write`].
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         match self {
             Self::Writer(writer) => return writer.write(bytes),

@@ -17,8 +17,8 @@ impl Step {
     }
 }
 
-/// How the first attempt is judged, given these flags: what its line says behind the first `;`, or
-/// behind the number, and how a run of two attempts exits.
+/// Checks how the first attempt is judged under these flags: its line after the first `;`, or after
+/// the number, and how a run of two attempts exits.
 #[track_caller]
 fn judges(flags: &str, step: Step, expected: &str) {
     let lines = transcript(

@@ -1,15 +1,15 @@
-//! What the world is asked to do, and in which order.
+//! The calls of the engine to its world, in their order.
 
 use super::*;
 
-/// A world that notes what it is asked to do. Every attempt exits 7 but the last.
+/// A world that records its calls. Every attempt exits 7 but the last.
 struct Listener {
     heard: Vec<String>,
     attempts: u64,
     hook: Option<Ending>,
     token: Token,
     deeds: Vec<BudgetOp>,
-    /// What ends the run while output is handed on.
+    /// The abort of a delivery, if one fails.
     breaks: Option<DeliveryAbort>,
 }
 
@@ -46,7 +46,7 @@ impl World for Listener {
 }
 
 impl Listener {
-    /// Runs in this world, and tells how it exits, what was heard and what was said.
+    /// Runs in this world; returns how it exits, the calls, the lines.
     fn listen(
         flags: &str,
         hook: Option<Ending>,
@@ -107,7 +107,7 @@ fn no_retry_comes_after_a_hook_that_failed_and_the_status_is_that_of_the_attempt
     }
 }
 
-/// A hook that the system cannot start, for a reason of this kind.
+/// A hook that cannot be started, for a reason of this kind.
 fn unstarted(class: FaultClass) -> Ending {
     cannot_start(class).ending
 }
@@ -116,7 +116,7 @@ fn unstarted(class: FaultClass) -> Ending {
 fn a_hook_that_cannot_start_for_a_shortage_uses_up_an_attempt_and_is_tried_again() {
     for class in [FaultClass::Shortage, FaultClass::Busy] {
         let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
-        // Not its own status counts, nor that of the attempt that it was: the command has not run.
+        // Neither the hook's status counts nor this attempt's: the command has not run.
         assert_eq!(exit, Exit::Code(7));
         let failure = "output of a failure";
         let expected = [

@@ -3,7 +3,7 @@ use proptest::sample::select;
 
 use super::*;
 
-/// What is left of a text that comes in these pieces.
+/// Returns what is left of a text in these pieces.
 fn left<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut sequences = ControlSequences::default();
     let pieces = pieces.into_iter();
@@ -65,7 +65,7 @@ fn what_is_no_such_sequence_is_text() {
         leaves(text, text);
     }
     leaves("\x1b\x1b[0mx", "\x1bx");
-    // The bytes of their short forms are parts of letters.
+    // The bytes of the short forms are parts of letters.
     leaves("ě1mÝ0;x\x07", "ě1mÝ0;x\x07");
 }
 

@@ -1,8 +1,8 @@
-//! Lines that are longer than what is kept of them.
+//! Lines that are longer than the window.
 
 use super::*;
 
-/// A line of this letter with a word in it, in pieces of this size.
+/// Returns a line of this letter that contains a word, in pieces of this size.
 fn long_line(letter: u8, length: usize, word: &[u8], at: usize, size: usize) -> Vec<Vec<u8>> {
     let mut line = vec![letter; length];
     line[at..at + word.len()].copy_from_slice(word);

@@ -7,7 +7,7 @@ use snapbox::data::{Data, DataFormat};
 
 use super::*;
 
-/// The plan for the options on the first line of this file of `plans` is what stands below them.
+/// Compares the plan for the options on the first line of this file of `plans` with the rest of it.
 /// `SNAPSHOTS=overwrite cargo test` accepts another plan.
 #[track_caller]
 fn check(name: &str) {

@@ -1,9 +1,9 @@
-//! Why jitter: clients that want the same row, in virtual time, with the schedule of this program.
+//! The reason for jitter: clients that contend for a row, in virtual time, with our schedules.
 //!
 //! The experiment is that of "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015). N
 //! clients start at the same time, and each must commit once to one row: it reads the row's
 //! version, and its commit succeeds if nobody has committed since. If not, it retries after a
-//! delay. Messages take a time of their own, about 10 ms. What counts is how many commits are tried
+//! delay. Messages take a time of their own, about 10 ms. The result is the number of commits tried
 //! until all have succeeded. (There, the first delay is 10 ms too: it counts from one.)
 
 use std::cmp::Reverse;
@@ -21,11 +21,11 @@ const SEEDS: u64 = 50;
 enum Message {
     /// A client asks for the version.
     Read(usize),
-    /// A client commits, if this is the version still.
+    /// A client commits, if the version is still this one.
     Commit(usize, u64),
 }
 
-/// A generator, and what is drawn from it.
+/// A random generator.
 struct Chance(u64);
 
 impl Chance {
@@ -57,7 +57,7 @@ impl Chance {
     }
 }
 
-/// How many commits so many clients try.
+/// Returns how many commits this many clients try.
 fn calls(clients: usize, backoff: &Backoff, seed: u64) -> u64 {
     let mut chance = Chance(seed);
     let mut state: Vec<State> = vec![backoff.start(); clients];
@@ -89,7 +89,7 @@ fn calls(clients: usize, backoff: &Backoff, seed: u64) -> u64 {
     calls
 }
 
-/// How many commits so many clients try, with all seeds together.
+/// Returns how many commits this many clients try, over all seeds.
 fn all_calls(clients: usize, jitter: Jitter) -> u64 {
     let backoff = Backoff {
         base: Duration::from_millis(10),

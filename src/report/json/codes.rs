@@ -1,9 +1,9 @@
-//! The fixed words of a log, which programs compare with.
+//! The fixed words of a log, for programs to compare with.
 
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::status::{Ending, Outcome};
 
-/// How an attempt ended.
+/// Returns the word for how an attempt ended.
 pub(super) fn outcome(outcome: &Outcome, decision: &Decision) -> &'static str {
     match (decision, outcome) {
         (Decision::Succeed(_), _) => "success",
@@ -14,7 +14,7 @@ pub(super) fn outcome(outcome: &Outcome, decision: &Decision) -> &'static str {
     }
 }
 
-/// Whether the rules would have it tried again, even where a limit forbids it.
+/// Whether the rules would retry the attempt, even if a limit forbids it.
 pub(super) fn is_retryable(decision: &Decision) -> bool {
     match decision {
         Decision::Retry { .. } => true,
@@ -38,7 +38,7 @@ pub(super) fn is_retryable(decision: &Decision) -> bool {
     }
 }
 
-/// Why there is another attempt, or none.
+/// Returns the word for why there is another attempt, or none.
 pub(super) fn reason(decision: &Decision) -> &'static str {
     match decision {
         Decision::Succeed(_) => "success",
@@ -62,8 +62,8 @@ pub(super) fn reason(decision: &Decision) -> &'static str {
     }
 }
 
-/// The option that made the attempt a success, worth a retry or not worth one; `default` for what
-/// holds without any, and nothing where no rule was asked.
+/// Returns the option that made the attempt a success, worth a retry or not worth one; `default` if
+/// that holds without any option, and none if no rule was consulted.
 pub(super) fn rule(policy: &Policy, ending: &Ending, decision: &Decision) -> Option<&'static str> {
     match decision {
         Decision::Succeed(Success::Zero)
@@ -86,8 +86,8 @@ pub(super) fn rule(policy: &Policy, ending: &Ending, decision: &Decision) -> Opt
     }
 }
 
-/// The option that makes a failure worth a retry. Of a list and a pattern that must both hold, the
-/// pattern is asked last.
+/// Returns the option that makes a failure worth a retry. If a list and a pattern must both hold,
+/// it is the pattern, which is consulted last.
 fn what_allows(policy: &Policy, ending: &Ending) -> &'static str {
     let Ending {
         outcome, matched, ..

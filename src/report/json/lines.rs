@@ -1,4 +1,4 @@
-//! The shapes of the lines of a log. tests/it/fixtures/log.schema.json says what each field means.
+//! The shapes of the lines of a log, whose fields tests/it/fixtures/log.schema.json describes.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::report::json::codes;
 use crate::signal::Signal;
 use crate::status::Outcome;
 
-/// The largest whole number that every reader of JSON keeps exactly, 2^53 - 1. What is longer, such
-/// as a time without end, is written as this.
+/// The largest whole number that every JSON reader keeps exactly, 2^53 - 1. Anything larger, such
+/// as an endless time, is written as this.
 const LARGEST: u64 = (1 << 53) - 1;
 
-/// A count as every reader can keep it.
+/// Clamps a count to what every reader can keep.
 pub(super) fn count(count: u64) -> u64 {
     count.min(LARGEST)
 }
 
-/// Whole milliseconds, rounded half up.
+/// Converts to whole milliseconds, rounded half up and clamped.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(whole_millis(nanos(duration))).map_or(LARGEST, count)
 }
 
-/// What every line begins with, and what it says besides.
+/// A line: the fields that all have, and those of its kind.
 #[derive(Serialize)]
 pub(super) struct Line<'a, Rest> {
     pub(super) event: &'static str,
@@ -91,13 +91,13 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// What is left of the deadline at this time, if there is one.
+/// Returns the milliseconds left until the deadline at this time, if there is one.
 pub(super) fn deadline_left(policy: &Policy, now: Duration) -> Option<u64> {
     let left = policy.deadline.map(|deadline| deadline.saturating_sub(now));
     left.map(millis)
 }
 
-/// A delay that begins.
+/// The start of a delay.
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "it is the delay in milliseconds")]
 pub(super) struct Delay {

@@ -23,7 +23,7 @@ impl From<Option<u64>> for Most {
     }
 }
 
-/// What the first line says besides.
+/// The fields of the first line.
 #[derive(Serialize)]
 pub(super) struct Start<'a> {
     program: String,
@@ -45,7 +45,7 @@ impl<'a> Start<'a> {
     }
 }
 
-/// The options as they are meant.
+/// The effective options.
 #[derive(Serialize)]
 struct Rules<'a> {
     backoff: String,
@@ -71,7 +71,8 @@ struct Rules<'a> {
     seed: Option<String>,
 }
 
-/// How many patterns each option has. Their text may hold what is looked for, a token perhaps.
+/// The number of patterns of each option. Their text is left out: it may hold a secret, such as a
+/// token.
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "the options are called so")]
 struct PatternCounts {

@@ -35,7 +35,7 @@ fn stamp(elapsed: Duration) -> Stamp {
     }
 }
 
-/// An attempt of 100 ms.
+/// A step of 100 ms.
 fn step(ending: impl Into<Ending>) -> Step {
     Step {
         takes: ms(100),
@@ -85,7 +85,7 @@ fn job(flags: &str) -> Job {
     job_of(words.map(OsString::from))
 }
 
-/// The log of a run in virtual time, every draw of which is a half. Each line is valid.
+/// Returns the log of a run in virtual time, in which every draw is 0.5. Each line is validated.
 fn log(job: &Job, mut world: Script) -> String {
     let mut json = Json::new(job, RUN_ID, 4711);
     let mut lines = json.start(&stamp(Duration::ZERO));
@@ -105,7 +105,7 @@ fn log(job: &Job, mut world: Script) -> String {
     lines
 }
 
-/// The same without what is the same in every line.
+/// The same without the fields that are equal in every line.
 fn short_log(flags: &str, world: Script) -> String {
     let head = format!(r#""time":"{}","#, stamp(Duration::ZERO).time);
     let who = format!(r#","run_id":"{RUN_ID}","pid":4711"#);
@@ -121,14 +121,14 @@ fn check(flags: &str, steps: Vec<Step>, expected: impl IntoData) {
     assert_data_eq!(log, expected.into_data().raw());
 }
 
-/// The lines of this kind.
+/// Returns the lines of this kind.
 fn events(flags: &str, steps: Vec<Step>, kind: &str) -> Vec<Value> {
     let log = log(&job(flags), Script::new(steps));
     let lines = schema::lines(&log).into_iter();
     lines.filter(|line| line["event"] == kind).collect()
 }
 
-/// The last line of this kind.
+/// Returns the last line of this kind.
 fn last(flags: &str, steps: Vec<Step>, kind: &str) -> Value {
     events(flags, steps, kind).pop().expect("a line")
 }

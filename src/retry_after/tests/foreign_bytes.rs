@@ -1,4 +1,4 @@
-//! Colours, and bytes that are no text at all.
+//! Colours, or bytes that are not text at all.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn what_a_terminal_obeys_is_skipped_and_ends_with_its_line() {
         let bytes = stream.as_bytes().chunks(1);
         assert_eq!(wait_of_pieces(bytes), Some(s(7)), "{stream:?}");
     }
-    // Of a body each byte counts.
+    // In a body each byte counts.
     let body = "\x1b[1mx\x1b]0;y";
     let head = format!("HTTP/1.1 302 X\nContent-Length: {}\n\n{body}", body.len());
     assert_eq!(
@@ -80,7 +80,7 @@ fn bytes_that_are_no_text_do_no_harm() {
 
 #[test]
 fn carriage_returns_belong_to_the_line_end_only_before_it() {
-    // What `curl -i` writes on a terminal.
+    // The output of `curl -i` on a terminal.
     let stream = "HTTP/1.1 429\r\r\n\x1b[1mRetry-After\x1b[0m: 7\r\r\n\r\r\nRetry-After: 9\r\r\n";
     assert_eq!(wait(stream), Some(s(7)));
     assert_eq!(wait("HTTP/1.1 429\rRetry-After: 7\r\n"), None);

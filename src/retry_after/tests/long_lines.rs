@@ -1,8 +1,8 @@
-//! Lines that are longer than what is read of them.
+//! Lines that are longer than the limit.
 
 use super::*;
 
-/// A line of so many bytes, its end not counted.
+/// Returns a line of this many bytes, without its end.
 fn padded(line: &str, length: usize) -> String {
     format!("{line}{}\n", " ".repeat(length - line.len()))
 }

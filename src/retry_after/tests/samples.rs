@@ -1,9 +1,9 @@
-//! Samples of streams in text files, and what they ask for.
+//! Samples of streams in text files, with the waits they ask for.
 
 use super::*;
 
-/// What each part of a head may look like, and what is no head. How samples are written stands at
-/// the head of each file.
+/// The variants of each part of a head, and text that is not a head. Each file explains at its top
+/// how samples are written.
 pub(super) const SAMPLES: &str = concat!(
     include_str!("../samples/begins.txt"),
     include_str!("../samples/ends.txt"),
@@ -16,16 +16,16 @@ pub(super) const SAMPLES: &str = concat!(
     include_str!("../samples/fragments.txt"),
 );
 
-/// What tools print, a section each.
+/// The output of real tools, a section for each.
 const FIELD: &str = include_str!("../samples/field.txt");
 
-/// The titles of the sections, each with what stands below.
+/// Returns the titles of the sections, each with its text.
 pub(super) fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = text.split("\n## ").skip(1);
     sections.map(|section| section.split_once('\n').expect("samples"))
 }
 
-/// The samples of a section: the wait as it is written, and the stream.
+/// Returns the samples of a section: the wait as written, and the stream.
 fn samples(section: &str) -> Vec<(&str, Vec<u8>)> {
     let mut rows: Vec<(Vec<&str>, &str, String)> = Vec::new();
     let (mut frames, mut is_frame) = (vec!["{}"], false);
@@ -88,14 +88,14 @@ fn wait_of_word(word: &str) -> Option<Duration> {
     }
 }
 
-/// The section of this title.
+/// Returns the section with this title.
 #[track_caller]
 fn section(title: &str) -> &'static str {
     let found = sections(SAMPLES).find(|(found, _)| *found == title);
     found.unwrap_or_else(|| panic!("no samples for {title}")).1
 }
 
-/// Each sample of this section asks for its wait, whether lines end with CR LF or with LF.
+/// Checks that each sample of this section asks for its wait, with CR LF as well as LF.
 #[track_caller]
 pub(super) fn check(title: &str) {
     let samples = samples(section(title));
@@ -109,13 +109,13 @@ pub(super) fn check(title: &str) {
     }
 }
 
-/// Texts of which anything may come.
+/// Returns the texts of a section, whatever they ask for.
 pub(super) fn texts(title: &str) -> Vec<Vec<u8>> {
     let samples = samples(section(title)).into_iter();
     samples.map(|(_, text)| text).collect()
 }
 
-/// Each sample of the field: its name, its stream and its wait.
+/// Returns each sample of a real tool: its name, its stream and its wait.
 pub(super) fn samples_of_the_field()
 -> impl Iterator<Item = (&'static str, String, Option<Duration>)> {
     sections(FIELD).flat_map(|(name, section)| {

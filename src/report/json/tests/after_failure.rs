@@ -1,9 +1,9 @@
-//! What is logged of that which happens after a failed attempt.
+//! The log of events after a failed attempt.
 
 use super::*;
 
-/// What is logged when these things happen after a failed attempt, which ends after 100 ms and is
-/// to be followed by a delay of 1 s. The run exits by itself, after 700 ms.
+/// Returns the log of these events after a failed attempt, which ends after 100 ms and should be
+/// followed by a delay of 1 s. The run exits by itself, after 700 ms.
 pub(super) fn after_failure(
     flags: &str,
     happens: &[(u64, Event<'_>)],
@@ -39,7 +39,7 @@ pub(super) fn after_failure(
     lines
 }
 
-/// Reason, exit status, what was slept, and the number of attempts of the end line.
+/// Returns the outcome, reason, exit status, time slept and number of attempts of the end line.
 fn ending(log: &str) -> String {
     let end = schema::lines(log).pop().expect("a line");
     let words = ["outcome", "reason", "exit_status", "slept_ms", "attempts"];

@@ -1,9 +1,9 @@
-//! How an attempt is told: its outcome, why there is no other, and the rule that decided.
+//! The log of an attempt: its outcome, why no other follows, the rule that decided.
 
 use super::*;
 
-/// Compares how the last attempt is told: outcome, code or signal, whether it is worth a retry, why
-/// there is no other, and by which rule.
+/// Compares the log of the last attempt: outcome, code or signal, whether it is worth a retry, why
+/// no other follows, and by which rule.
 #[track_caller]
 fn told(flags: &str, step: Step, expected: &str) {
     let line = last(&format!("-a 1 {flags}"), vec![step], "attempt");
