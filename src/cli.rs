@@ -1,9 +1,7 @@
 //! The options as typed, and what they mean: the only room that knows clap.
 
 mod checks;
-mod format;
 mod options;
-mod other_tools;
 mod parse;
 mod policy_file;
 mod usage_error;
@@ -25,9 +23,9 @@ use checks::{check_lists, factor_without_meaning, longest_server_wait, reserve, 
 use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER, OutputName};
 use parse::Typed;
 
-pub(crate) use format::format_of;
 pub(crate) use parse::Leftovers;
 pub(crate) use policy_file::read_policy_file;
+pub(crate) use usage_error::format_of;
 
 /// What the user asks for.
 #[derive(Debug)]

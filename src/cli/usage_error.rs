@@ -1,12 +1,17 @@
-//! What is wrong with a command line, in one sentence with the remedy.
+//! What is wrong with a call: the sentence, with the remedy, and the format that it is said in.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory as _, ValueEnum as _};
 
-use super::other_tools::remedy;
+use super::options::{Cli, FormatName};
 use super::values::suggest;
+use super::{PolicySource, after_name, policy_file};
 use crate::escape::{escaped, shortened};
+use crate::job::Format;
 
 /// What is said to somebody who types the name alone.
 pub(super) const NOTHING_TYPED: &str = "\
@@ -16,7 +21,7 @@ Example: retry --attempts 3 --timeout 30s -- curl -fsS URL
 'retry -h' lists the options; 'man retry' explains them and has recipes";
 
 /// One sentence for an error of clap's about these words.
-pub(super) fn render(error: &clap::Error, words: &[OsString], command: &clap::Command) -> String {
+pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => shortened(&escaped(OsStr::new(text))),
         Some(ContextValue::Strings(texts)) => escaped(OsStr::new(&texts.join(", "))),
@@ -79,7 +84,7 @@ fn reason(error: &clap::Error) -> String {
 
 /// What to say of a long option with one dash, in which this was taken for the letter of a short one:
 /// `-version`, or `-qattempts`.
-fn clustered(letter: &str, words: &[OsString], command: &clap::Command) -> Option<String> {
+fn clustered(letter: &str, words: &[OsString], command: &Command) -> Option<String> {
     let letter = letter.strip_prefix('-').unwrap_or_default();
     let said = words.iter().find_map(|word| {
         let (before, _) = word.to_str()?.strip_prefix('-')?.split_once(letter)?;
@@ -99,14 +104,14 @@ fn is_glued(word: &OsStr, option: &str, value: &str) -> bool {
 }
 
 /// What to say of a long option that was written with one dash, as other programs do.
-fn one_dash(word: &OsStr, command: &clap::Command) -> Option<String> {
+fn one_dash(word: &OsStr, command: &Command) -> Option<String> {
     let name = word.to_str()?.strip_prefix('-')?;
     let name = name.split('=').next().unwrap_or_default();
     let long = format!("--{name}");
     if let Some(hint) = remedy(&long) {
         return Some(format!("there is no option -{name} here; {hint}"));
     }
-    let mut ours = command.get_arguments().filter_map(clap::Arg::get_long);
+    let mut ours = command.get_arguments().filter_map(Arg::get_long);
     ours.any(|known| known == name)
         .then(|| format!("there is no option -{name}; did you mean {long}?"))
 }
@@ -119,4 +124,111 @@ fn unknown(option: &str, suggested: &str) -> String {
         ),
         (None, suggested) => format!("there is no option {option}; did you mean {suggested}?"),
     }
+}
+
+/// A line for each remedy: the options, a colon, the remedy.
+const OTHER_TOOLS: &str = include_str!("other_tools.txt");
+
+/// The remedy for this option, if another retry command has it.
+fn remedy(option: &str) -> Option<&'static str> {
+    let rows = OTHER_TOOLS.lines().filter(|line| !line.starts_with('#'));
+    let mut rows = rows.filter_map(|line| line.split_once(": "));
+    let found = rows.find(|(options, _)| options.split(' ').any(|known| known == option));
+    found.map(|(_, remedy)| remedy)
+}
+
+/// The format of lines on stderr that a call asks for, as far as it can be read: the call, or its
+/// file of options, is wrong.
+pub(crate) fn format_of(words: &[OsString], policy_source: &PolicySource<'_>) -> Format {
+    let asked = Asked::by(after_name(words));
+    let named = |text: &str| FormatName::from_str(text, false).ok();
+    if let Some(text) = asked.format {
+        return named(&text).map_or(Format::Text, Format::from);
+    }
+    let path = asked.policy.map(OsString::from);
+    let path = path.or_else(|| policy_source.path.clone());
+    let text = path.and_then(|path| (policy_source.read)(Path::new(&path)).ok());
+    text.and_then(|text| named(policy_file::last_value(&text, "log-format")?))
+        .map_or(Format::Text, Format::from)
+}
+
+/// What is asked for in the end, as typed.
+#[derive(Default)]
+struct Asked {
+    format: Option<String>,
+    policy: Option<String>,
+}
+
+impl Asked {
+    /// Looks at words up to the command. What follows an option that does not exist is taken for its
+    /// value unless it is an option, too.
+    fn by(words: &[OsString]) -> Self {
+        let command = Cli::command();
+        let mut asked = Self::default();
+        let mut words = words.iter().map(|word| word.to_string_lossy()).peekable();
+        while let Some(word) = words.next_if(|word| word.len() > 1 && word.starts_with('-')) {
+            if word == "--" {
+                break;
+            }
+            let (option, value) = match word.split_once('=') {
+                Some((option, value)) => (option, Some(value.to_owned())),
+                None => (&*word, None),
+            };
+            let value = match takes(&command, option) {
+                Takes::Nothing => continue,
+                Takes::Value => value.or_else(|| words.next().map(String::from)),
+                Takes::Maybe => {
+                    let is_value = |word: &Cow<'_, str>| value.is_none() && !word.starts_with('-');
+                    let _ = words.next_if(is_value);
+                    continue;
+                }
+            };
+            match option {
+                "--log-format" => asked.format = value,
+                "--policy" => asked.policy = value,
+                _ => {}
+            }
+        }
+        asked
+    }
+}
+
+/// Whether the next word belongs to an option.
+enum Takes {
+    Nothing,
+    Value,
+    /// There is no such option.
+    Maybe,
+}
+
+impl Takes {
+    fn by(option: Option<&Arg>) -> Self {
+        match option {
+            Some(option) if option.get_action().takes_values() => Self::Value,
+            Some(_) => Self::Nothing,
+            None => Self::Maybe,
+        }
+    }
+}
+
+/// What this word with one option takes, or with several of one letter.
+fn takes(command: &Command, word: &str) -> Takes {
+    if let Some(name) = word.strip_prefix("--") {
+        let is_meant = |option: &&Arg| {
+            let aliases = option.get_all_aliases().unwrap_or_default();
+            option.get_long() == Some(name) || aliases.contains(&name)
+        };
+        return Takes::by(command.get_arguments().find(is_meant));
+    }
+    let mut letters = word.trim_start_matches('-').chars();
+    while let Some(letter) = letters.next() {
+        let mut options = command.get_arguments();
+        match Takes::by(options.find(|option| option.get_short() == Some(letter))) {
+            Takes::Nothing => {}
+            // What follows the letter at once is its value.
+            takes if letters.as_str().is_empty() => return takes,
+            _ => return Takes::Nothing,
+        }
+    }
+    Takes::Nothing
 }

@@ -4,7 +4,6 @@
 //! of this room ever reap or kill, and no signal can go to a process that is gone.
 
 mod attempt;
-mod budget;
 mod child;
 mod delay;
 mod process_tree;

@@ -10,7 +10,7 @@ use rustix::process::Pid;
 
 use crate::signal::Signal;
 use crate::sys::fd::is_ready;
-use outsiders::{Outsider, Outsiders};
+use signals::{Outsider, Outsiders};
 
 #[cfg(not(target_os = "linux"))]
 mod other;
@@ -20,7 +20,6 @@ use other::{find, has_ended, has_lost_parent, outside, watch};
 mod linux;
 #[cfg(target_os = "linux")]
 use linux::{find, has_ended, has_lost_parent, outside, watch};
-mod outsiders;
 mod signals;
 
 /// How many members are watched at a time, whatever their number: descriptors are few.

@@ -6,17 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
-use linux as system;
-
-#[cfg(not(target_os = "linux"))]
-mod other;
-#[cfg(not(target_os = "linux"))]
-use other as system;
-
-pub(crate) use system::{
+pub(crate) use super::system::{
     Reads, drain, fill, memory_file, pipe_without_waits, private_pipe, reopened, tee, widen,
 };
 

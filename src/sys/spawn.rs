@@ -5,10 +5,6 @@
 //! our handlers still in place, which must never run in a child.
 
 mod execute;
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(not(target_os = "linux"))]
-mod other;
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::io;
@@ -17,15 +13,10 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, getpid, getppid, setpgid, waitpid};
 
-#[cfg(target_os = "linux")]
-use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
-
 use super::fd::private_pipe;
 use super::startup::close_what_was_closed;
 use super::stdio::ChildStdio;
-use super::{SignalState, kill, pending, release_signals};
+use super::{SignalState, kill, pending, release_signals, system};
 use crate::signal::Signal;
 use execute::Lists;
 
@@ -68,11 +59,11 @@ pub(crate) struct Started {
 
 /// What the child needs, laid out before it is there. It must not allocate: a lock may be held and
 /// nobody there to release it.
-struct Child<'a> {
+pub(super) struct Child<'a> {
     spec: &'a SpawnSpec<'a>,
     lists: Lists<'a>,
     parent: Pid,
-    report: ChildReport,
+    pub(super) report: ChildReport,
     /// Where it tells what memory that is not shared cannot.
     pipe: Option<OwnedFd>,
     /// Both ends of what it waits for: the end of all writers.
@@ -81,7 +72,7 @@ struct Child<'a> {
 
 /// What the child tells us.
 #[derive(Clone, Copy, Default)]
-struct ChildReport {
+pub(super) struct ChildReport {
     /// The signals that it was given before it executed the command, a bit each.
     pending_at_exec: u64,
     /// Why it could not; 0 if it could.
@@ -146,7 +137,7 @@ pub(crate) fn start(spec: &SpawnSpec<'_>) -> io::Result<Started> {
 
 /// A child with memory of its own, which tells through a pipe. In the group of a terminal a key may
 /// stop it at any moment; it must then not keep us from stopping, too.
-fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, u64)> {
+pub(super) fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, u64)> {
     let (reader, writer) = private_pipe()?;
     child.pipe = Some(writer);
     child.start_gate = Some(private_pipe()?);
@@ -183,7 +174,7 @@ fn reap(pid: Pid) {
     while waitpid(Some(pid), WaitOptions::empty()).is_err_and(|error| error == Errno::INTR) {}
 }
 
-fn pid_or_error(pid: c_int) -> io::Result<Pid> {
+pub(super) fn pid_or_error(pid: c_int) -> io::Result<Pid> {
     if pid < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -198,7 +189,7 @@ fn pending_bits() -> u64 {
 }
 
 /// The child's way to the command.
-extern "C" fn run(child: *mut c_void) -> c_int {
+pub(super) extern "C" fn run(child: *mut c_void) -> c_int {
     // SAFETY: this is what the caller has, who stands still or has memory of its own.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
     if let Some((reader, writer)) = child.start_gate.take() {

@@ -2,10 +2,11 @@
 
 use std::io;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpgid, test_kill_process_group};
 
-use super::{Member, Process, ProcessTree, Scope, has_ended};
+use super::{Member, Process, ProcessTree, Scope, has_ended, has_lost_parent, outside, watch};
 use crate::signal::Signal;
 use crate::sys;
 
@@ -101,4 +102,54 @@ impl ProcessTree {
 
 pub(super) fn send(pid: Pid, signal: Signal) -> io::Result<()> {
     sys::kill(pid.as_raw_nonzero().get(), signal)
+}
+
+/// A process outside the group that was linked to it when a signal came, and its parent then. The
+/// group is told by one call, and those who have put others outside of it, such as timeout(1), pass a
+/// signal on by themselves; but nobody does once the parents are gone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outsider {
+    pub(super) process: Process,
+    pub(super) parent: Process,
+    /// Whether the parent stands in the group, and is not the child: it was told as well, and may
+    /// end a moment later than the child.
+    pub(super) may_lose_it_yet: bool,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Outsiders(Vec<Outsider>);
+
+impl Outsiders {
+    /// Notes those that there are as a signal comes.
+    pub(super) fn note(&mut self, leader: Pid) {
+        let now = outside(leader);
+        self.0
+            .retain(|one| now.iter().all(|other| other.process != one.process));
+        self.0.extend(now);
+    }
+
+    /// The child has ended: tells the signal, once, to those who have lost their parent.
+    pub(super) fn pass_to_orphans(&mut self, signal: Signal) {
+        for one in self.0.drain(..) {
+            if one.may_lose_it_yet {
+                await_end(one.parent);
+            }
+            if has_lost_parent(one.process, one.parent) {
+                let _ = send(one.process.pid, signal);
+                let _ = send(one.process.pid, Signal::CONT);
+            }
+        }
+    }
+}
+
+/// Waits a moment for a process to end.
+fn await_end(process: Process) {
+    const MOMENT: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 200_000_000,
+    };
+    if let Ok(watch) = watch(process) {
+        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&MOMENT));
+    }
 }
