@@ -14,13 +14,13 @@ struct Budget {
 }
 
 const STATIC: Budget = Budget {
-    instructions: 245_000,
-    system_calls: 175,
+    instructions: 260_000,
+    system_calls: 160,
 };
 
 const DYNAMIC: Budget = Budget {
-    instructions: 430_000,
-    system_calls: 195,
+    instructions: 470_000,
+    system_calls: 180,
 };
 
 /// Both counts.

@@ -65,15 +65,15 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// When the system has no descriptor or handler left.
     pub(crate) fn new(job: &'a Job, run_id: &str, begun: Instant) -> Result<Self> {
-        let signal_queue = SignalQueue::open()
+        let (signal_queue, signals) = SignalQueue::open()
             .context("cannot watch for signals; try again with more free descriptors")?;
         let shares_group = match job.supervision.group {
             Grouping::Auto => terminal::is_controlled(),
             Grouping::New => false,
             Grouping::Inherit => true,
         };
-        let spawner = Spawner::new(job, run_id, !shares_group, signal_queue.at_start().clone())
-            .context("cannot use these words")?;
+        let spawner =
+            Spawner::new(job, run_id, !shares_group, signals).context("cannot use these words")?;
         Ok(Self {
             begun,
             signal_queue,

@@ -25,7 +25,6 @@ pub(super) struct SignalQueue {
     reader: OwnedFd,
     writer: &'static OwnedFd,
     handled: Vec<Signal>,
-    at_start: SignalState,
     stop_handler: StopHandler,
 }
 
@@ -58,7 +57,7 @@ impl SignalQueue {
     ///
     /// # Errors
     /// When the system has no descriptor left, or refuses a handler.
-    pub(super) fn open() -> io::Result<Self> {
+    pub(super) fn open() -> io::Result<(Self, SignalState)> {
         let (reader, writer) = pipe_without_waits()?;
         // The handlers live as long as the process does, so their end of the pipe does too.
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
@@ -67,67 +66,55 @@ impl SignalQueue {
         let mut queue = Self {
             reader,
             writer,
-            handled: Vec::with_capacity(16),
-            at_start: SignalState {
-                dispositions: Vec::with_capacity(20),
-                mask,
-            },
+            handled: Vec::with_capacity(20),
             stop_handler: StopHandler::default(),
         };
-        let handled = queue.handle_all();
+        let dispositions = queue.handle_all();
         sys::release_signals(&mask);
         sys::unblock(Signal::CHLD);
         sys::unblock(Signal::CONT);
-        handled?;
-        Ok(queue)
+        let at_start = SignalState {
+            dispositions: dispositions?,
+            mask,
+        };
+        Ok((queue, at_start))
     }
 
-    fn handle_all(&mut self) -> io::Result<()> {
+    /// Handles all signals that are ours to handle. Returns their dispositions before.
+    fn handle_all(&mut self) -> io::Result<Vec<SavedDisposition>> {
+        let mut saved = Vec::with_capacity(20);
+        let mut handle = |signal, even_if_ignored| {
+            let before = SavedDisposition::of(signal);
+            if even_if_ignored || !before.was_ignored() {
+                sys::handle(signal, self.writer)?;
+                self.handled.push(signal);
+                saved.push(before);
+            }
+            io::Result::Ok(())
+        };
         for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
-            self.handle_unless_ignored(signal)?;
+            handle(signal, false)?;
         }
         // As another process their default ends us, and with us the command; as PID 1 it does nothing.
         let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
         for signal in real_time.into_iter().flatten() {
             // Who watches us, such as valgrind, may keep one of these for itself.
-            let _ = self.handle_unless_ignored(signal);
+            let _ = handle(signal, false);
         }
         // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
         // it, as if the time stopped had not passed.
         for signal in [Signal::CONT, Signal::CHLD] {
-            self.handle(signal)?;
+            handle(signal, true)?;
         }
         // A line that is too much for a limit on the size of files is lost, and we go on.
-        let ignored = [
-            SavedDisposition::ignoring(Signal::XFSZ),
-            startup::saved_sigpipe(),
-        ];
-        self.at_start.dispositions.extend(ignored);
-        Ok(())
-    }
-
-    fn handle_unless_ignored(&mut self, signal: Signal) -> io::Result<()> {
-        if sys::is_ignored(signal) {
-            return Ok(());
-        }
-        self.handle(signal)
-    }
-
-    fn handle(&mut self, signal: Signal) -> io::Result<()> {
-        let saved = SavedDisposition::handling(signal, self.writer)?;
-        self.at_start.dispositions.push(saved);
-        self.handled.push(signal);
-        Ok(())
+        saved.push(SavedDisposition::ignoring(Signal::XFSZ));
+        saved.push(startup::saved_sigpipe());
+        Ok(saved)
     }
 
     /// The signals that reach us.
     pub(super) fn handled(&self) -> &[Signal] {
         &self.handled
-    }
-
-    /// The state of signals that the command is to find.
-    pub(super) fn at_start(&self) -> &SignalState {
-        &self.at_start
     }
 
     /// Has ^Z reach us, too, until [`Self::obey_stops`]. A stop removes its handler.

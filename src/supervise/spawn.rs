@@ -82,11 +82,11 @@ impl Spawner {
         signals: SignalState,
     ) -> io::Result<Self> {
         let is_told = |entry: &&CStr| {
-            let is_named = |name: &&str| {
-                let value = entry.to_bytes().strip_prefix(name.as_bytes());
-                value.is_some_and(|value| value.is_empty() || value.starts_with(b"="))
-            };
-            RETRY_VARS.iter().any(is_named)
+            let entry = entry.to_bytes();
+            entry.starts_with(b"RETRY_")
+                && RETRY_VARS
+                    .iter()
+                    .any(|var| entry.split(|byte| *byte == b'=').next() == Some(var.as_bytes()))
         };
         let [_, most, _, run] = RETRY_VARS;
         let most = entry(most, &job.policy.attempts.to_string())?;

@@ -32,42 +32,24 @@ pub(crate) struct SavedDisposition {
 }
 
 impl SavedDisposition {
-    /// Ignores a signal.
-    pub(crate) fn ignoring(signal: Signal) -> Self {
-        let was_ignored = is_ignored(signal);
-        ignore(signal);
+    /// The disposition that a signal has now.
+    pub(crate) fn of(signal: Signal) -> Self {
         Self {
             signal,
-            was_ignored,
+            was_ignored: action_of(signal).sa_sigaction == libc::SIG_IGN,
         }
     }
 
-    /// Has a handler write a record into the pipe, which is never closed, for each arrival of a
-    /// signal, whether or not it was ignored.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub(crate) fn handling(signal: Signal, pipe: &'static OwnedFd) -> io::Result<Self> {
-        let was_ignored = is_ignored(signal);
-        let number = signal.number();
-        let tell = move |info: &libc::siginfo_t| {
-            let record: [u8; RECORD] = [
-                u8::try_from(number).unwrap_or(0),
-                u8::from(is_from_kernel(info)),
-            ];
-            // A full pipe holds thousands of signals that we have not been let read. Any other error
-            // must not lose the one that a wait is for.
-            let written = rustix::io::write(pipe, &record);
-            if written.is_err_and(|error| error != Errno::AGAIN) {
-                let _ = rustix::io::write(pipe, &record);
-            }
-        };
-        // SAFETY: it makes system calls that a handler may make, and neither allocates nor locks.
-        unsafe { register_sigaction(number, tell) }?;
-        Ok(Self {
-            signal,
-            was_ignored,
-        })
+    /// Whether the signal was ignored.
+    pub(crate) fn was_ignored(self) -> bool {
+        self.was_ignored
+    }
+
+    /// Ignores a signal. Returns its disposition before.
+    pub(crate) fn ignoring(signal: Signal) -> Self {
+        let saved = Self::of(signal);
+        ignore(signal);
+        saved
     }
 
     /// Restores it.
@@ -78,6 +60,30 @@ impl SavedDisposition {
             reset(self.signal);
         }
     }
+}
+
+/// Has a handler write a record into the pipe, which is never closed, for each arrival of a signal,
+/// whether or not it was ignored.
+///
+/// # Errors
+/// When the system refuses.
+pub(crate) fn handle(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
+    let number = signal.number();
+    let tell = move |info: &libc::siginfo_t| {
+        let record: [u8; RECORD] = [
+            u8::try_from(number).unwrap_or(0),
+            u8::from(is_from_kernel(info)),
+        ];
+        // A full pipe holds thousands of signals that we have not been let read. Any other error
+        // must not lose the one that a wait is for.
+        let written = rustix::io::write(pipe, &record);
+        if written.is_err_and(|error| error != Errno::AGAIN) {
+            let _ = rustix::io::write(pipe, &record);
+        }
+    };
+    // SAFETY: it makes system calls that a handler may make, and neither allocates nor locks.
+    unsafe { register_sigaction(number, tell) }?;
+    Ok(())
 }
 
 /// The handler of ^Z, which stands only while a countdown does.
@@ -93,8 +99,8 @@ impl StopHandler {
         if let Some(handler) = &self.0 {
             // SAFETY: the handler is the registry's own, as the system had it.
             unsafe { libc::sigaction(libc::SIGTSTP, ptr::from_ref(handler), ptr::null_mut()) };
-        } else if !is_ignored(Signal::TSTP) {
-            SavedDisposition::handling(Signal::TSTP, pipe)?;
+        } else if !SavedDisposition::of(Signal::TSTP).was_ignored {
+            handle(Signal::TSTP, pipe)?;
             self.0 = Some(action_of(Signal::TSTP));
         }
         Ok(())
@@ -112,11 +118,6 @@ impl StopHandler {
         self.remove();
         let _ = kill(own_pid(), Signal::TSTP);
     }
-}
-
-/// Whether a signal is ignored.
-pub(crate) fn is_ignored(signal: Signal) -> bool {
-    action_of(signal).sa_sigaction == libc::SIG_IGN
 }
 
 fn action_of(signal: Signal) -> libc::sigaction {

@@ -33,7 +33,7 @@ use other as system;
 use crate::signal::Signal;
 
 use disposition::reset;
-pub(crate) use disposition::{RECORD, SavedDisposition, SignalState, StopHandler, is_ignored};
+pub(crate) use disposition::{RECORD, SavedDisposition, SignalState, StopHandler, handle};
 pub(crate) use spawn::{SpawnSpec, Started, start};
 pub(crate) use system::give_back_memory;
 
