@@ -1,4 +1,4 @@
-//! Signals that reach us, as a queue that one blocking call can wait for.
+//! The signals sent to us, as a queue that one blocking call can wait for.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use crate::sys::{self, SavedDisposition, SignalState, StopHandler, startup};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SignalEvent {
     pub(super) signal: Signal,
-    /// The kernel made it, as it does for ^C; no process sent it.
+    /// Whether the kernel generated it, as it does for ^C, and no process sent it.
     pub(super) from_kernel: bool,
 }
 
@@ -35,13 +35,13 @@ pub(super) fn is_fatal(signal: Signal) -> bool {
     fatal.any(|fatal| fatal == signal)
 }
 
-/// Whether this signal is a message for the command and nothing to us.
+/// Whether this signal is only a message for the command.
 pub(super) fn is_for_the_command(signal: Signal) -> bool {
     matches!(signal, Signal::USR1 | Signal::USR2)
 }
 
-/// Whether the terminal gives this signal to the whole group that uses it, the command included. A
-/// hang-up it tells the leader of the session alone, if there is one.
+/// Whether the terminal sends this signal to the whole foreground group, the command included. A
+/// hang-up goes to the session leader alone, if there is one.
 pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
     let leads_session = || getsid(None).is_ok_and(|session| session == getpid());
     match signal {
@@ -62,7 +62,7 @@ impl SignalQueue {
         let (reader, writer) = pipe_without_waits()?;
         // The handlers live as long as the process does, so their end of the pipe does too.
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
-        // A signal between the handler's installation and what it is to do would be lost.
+        // A signal between installing a handler and giving it its action would be lost.
         let mask = sys::hold_signals();
         let mut queue = Self {
             reader,
@@ -86,10 +86,10 @@ impl SignalQueue {
         for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
             self.handle_unless_ignored(signal)?;
         }
-        // As another process their default ends us, and with us the command; as PID 1 it does nothing.
+        // Unless we are PID 1, their default action ends us, and with us the command.
         let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
         for signal in real_time.into_iter().flatten() {
-            // Who watches us, such as valgrind, may keep one of these for itself.
+            // A tool that runs us, such as valgrind, may keep one of these for itself.
             let _ = self.handle_unless_ignored(signal);
         }
         // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
@@ -97,7 +97,7 @@ impl SignalQueue {
         for signal in [Signal::CONT, Signal::CHLD] {
             self.handle(signal)?;
         }
-        // A line that is too much for a limit on the size of files is lost, and we go on.
+        // With XFSZ ignored, a line beyond a limit on the size of files is lost, and we go on.
         let ignored = [
             SavedDisposition::ignoring(Signal::XFSZ),
             startup::saved_sigpipe(),
@@ -120,17 +120,17 @@ impl SignalQueue {
         Ok(())
     }
 
-    /// The signals that reach us.
+    /// The signals that have a handler.
     pub(super) fn handled(&self) -> &[Signal] {
         &self.handled
     }
 
-    /// The state of signals that the command is to find.
+    /// The signal state at our start, which the command inherits.
     pub(super) fn at_start(&self) -> &SignalState {
         &self.at_start
     }
 
-    /// Has ^Z reach us, too, until [`Self::obey_stops`]. A stop removes its handler.
+    /// Handles ^Z until [`Self::obey_stops`]. A stop removes the handler.
     ///
     /// # Errors
     /// When the system refuses a handler.
@@ -138,17 +138,17 @@ impl SignalQueue {
         self.stop_handler.install(self.writer)
     }
 
-    /// Has ^Z stop us again.
+    /// Restores the default action of ^Z.
     pub(super) fn obey_stops(&self) {
         self.stop_handler.remove();
     }
 
-    /// Stops here, as ^Z would have, until we are continued.
+    /// Stops this process, as ^Z would have, until it is continued.
     pub(super) fn stop(&self) {
         self.stop_handler.stop();
     }
 
-    /// Takes what has arrived, in order.
+    /// Takes the signals that have arrived, in order.
     pub(super) fn take(&mut self) -> Vec<SignalEvent> {
         let mut events = Vec::new();
         let mut buffer = [0; 512];
@@ -164,7 +164,7 @@ impl SignalQueue {
                             from_kernel: record[1] != 0,
                         })
                     }));
-                    // What comes from here on ends the next wait at once.
+                    // A signal that arrives from here on ends the next wait at once.
                     if length < buffer.len() {
                         return events;
                     }
@@ -176,7 +176,7 @@ impl SignalQueue {
     }
 
     /// Waits until a signal arrives, one of `others` is ready, or the time is over. It may return
-    /// early; whoever calls looks at the clock.
+    /// early; callers check the clock.
     pub(super) fn wait<'a>(
         &'a self,
         time: Option<Duration>,
@@ -184,7 +184,7 @@ impl SignalQueue {
     ) -> io::Result<()> {
         let mut watched = vec![PollFd::new(&self.reader, PollFlags::IN)];
         watched.extend(others);
-        // What is too long for the system's clock is for ever.
+        // A time beyond the system's range is for ever.
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         match poll(&mut watched, time.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
