@@ -53,8 +53,8 @@ pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
 
 impl SignalQueue {
     /// Installs the handlers. A signal that is ignored at the start stays ignored, for us and the
-    /// command (nohup); one that is blocked stays blocked. Only CHLD and CONT are handled in any case,
-    /// because without them we would never learn of the command's end or our own stop.
+    /// command (nohup); one that is blocked stays blocked. Only CHLD and CONT are handled in any
+    /// case, because without them we would never learn of the command's end or our own stop.
     ///
     /// # Errors
     /// When the system has no descriptor left, or refuses a handler.
@@ -92,8 +92,8 @@ impl SignalQueue {
             // A tool that runs us, such as valgrind, may keep one of these for itself.
             let _ = self.handle_unless_ignored(signal);
         }
-        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
-        // it, as if the time stopped had not passed.
+        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left
+        // of it, as if the time stopped had not passed.
         for signal in [Signal::CONT, Signal::CHLD] {
             self.handle(signal)?;
         }
