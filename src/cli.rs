@@ -1,4 +1,4 @@
-//! The options as typed, and what they mean: the only room that knows clap.
+//! The command line, from options as typed to a job: the only room that knows clap.
 
 mod checks;
 mod options;
@@ -27,24 +27,24 @@ pub(crate) use parse::Leftovers;
 pub(crate) use policy_file::read_policy_file;
 pub(crate) use usage_error::format_of;
 
-/// What the user asks for.
+/// A request from the command line.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// Run a command.
     Run(Box<Job>),
-    /// Show what the job would do, and what so many clients would do.
+    /// Show the plan of the job, and that of this many clients together.
     Plan(Box<Job>, Option<u32>),
-    /// Print this on stdout.
+    /// Print a text on stdout.
     Show(String),
 }
 
-/// The one definition of the options, for the man page and the completions.
+/// Returns the one definition of the options, for the man page and the completions.
 #[must_use]
 pub fn command() -> Command {
     options::command()
 }
 
-/// Where a policy file comes from.
+/// The source of a policy file.
 pub(crate) struct PolicySource<'a> {
     /// The policy file to read unless the command line names another.
     pub(crate) path: Option<OsString>,
@@ -55,7 +55,7 @@ pub(crate) struct PolicySource<'a> {
 /// Parses the command line, program name first.
 ///
 /// # Errors
-/// One lower-case sentence that says what is wrong and what to do about it.
+/// One lower-case sentence with the fault and its remedy.
 pub(crate) fn parse(
     argv: &[OsString],
     policy_source: &PolicySource<'_>,
@@ -79,13 +79,13 @@ pub(crate) fn parse(
     }
 }
 
-/// The words behind the program's name. Parts of a path are not for a parser of options to look at.
+/// Returns the words after the program's name, a path that no parser of options is to look at.
 fn after_name(argv: &[OsString]) -> &[OsString] {
     argv.get(1..).unwrap_or_default()
 }
 
 impl Cli {
-    /// Turns what was typed into what it means, or says which options do not go together.
+    /// Turns the typed options into a request, or says which of them clash.
     fn meant(self) -> Result<Request> {
         let supervision = self.supervision();
         let verbosity = self.verbosity();
@@ -193,7 +193,7 @@ impl Cli {
     }
 }
 
-/// The meaning of words where there is no policy file.
+/// Parses a command line without a policy file.
 #[cfg(test)]
 pub(crate) fn alone(args: impl IntoIterator<Item = OsString>) -> Result<Request> {
     let words: Vec<OsString> = args.into_iter().collect();

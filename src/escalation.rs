@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_that_comes_late_still_leaves_the_whole_grace() {
+    fn a_step_that_comes_late_still_leaves_the_whole_grace() {
         let mut escalation = Escalation::new(Some(ms(300)), ms(5000));
         assert_eq!(escalation.next_step(ms(9000)), Some(Step::Signal));
         assert_eq!(escalation.next_step(ms(13_999)), None);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_go_on_is_pulled_at_once_and_only_once() {
+    fn an_attempt_that_cannot_go_on_is_ended_at_once_and_only_once() {
         let mut escalation = Escalation::new(None, ms(5000));
         escalation.expire_now(ms(50));
         assert_eq!(escalation.next_step(ms(50)), Some(Step::Signal));

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! lib           wires the rooms; knows the real world
-//! cli           the options as typed, and what they mean (job); the only room that knows clap
+//! cli           the command line, from options to a job; the only room that knows clap
 //! ── pure: no clock, no generator, no I/O ──────────────────────────────────────────────
 //! signal        signals by name and number
 //! escape        foreign text made safe to print; the control sequences of terminals
@@ -13,36 +13,36 @@
 //! backoff       how long: a ceiling, then jitter from a given u in [0, 1)
 //! status        how an attempt ended; the one table from an ending to an exit status
 //! status_set    sets of endings, and the LIST that names one
-//! patterns      what is looked for in the output, and whether it is there
+//! patterns      patterns for the output, and the search for them
 //! retry_after   a server's wait from response heads
 //! policy        whether: one decision from history, ending and time
 //! bucket        the arithmetic of a budget that many runs share
-//! escalation    how an attempt is brought to an end: the signal, a grace, KILL, as a table
-//! event         what happened, as data
+//! escalation    how an attempt is ended: the signal, a grace, KILL, as a table
+//! event         events, as data
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
 //! engine        attempts until the policy says stop; `trait World` is all it needs from outside
 //! simulation    worlds of virtual time
-//! plan          what a job would do, from simulations
+//! plan          the plan of a job, from simulations
 //! ── the outside ───────────────────────────────────────────────────────────────────────
 //! sys           system calls without a safe form; every `unsafe` but the entry
 //! clock         the time of day
 //! shared        the bucket in a locked file
-//! stream        what flows in and out of the command: replayed, looked at, held back
+//! stream        the streams of the command: replayed, searched, held back
 //! supervise     the real world: one command at a time, its processes and signals
-//! report        how events are said: to people, and to programs
-//! chance        what is random: the name of a run, and what its delays are drawn from
+//! report        reports of events, for people and for programs
+//! chance        randomness: the id of a run, and the draws for its delays
 //! ```
 //!
 //! Arrows run one way, from the bottom up: the pure rooms know only each other, `engine` knows
-//! them, `os` knows `engine`, `report` knows events, and only `lib` knows everything. A test checks
-//! that.
+//! them, `supervise` knows `engine`, `report` knows events, and only `lib` knows everything. A test
+//! checks that.
 //!
-//! What a reader may rely on, said as absences:
+//! Invariants:
 //!
 //! * Nothing below the loop knows what time it is, draws a random number or does I/O. Time comes
 //!   in as a `Duration` since the start, chance as a number in [0, 1).
-//! * Nothing but `os` signals, waits for or reaps a process, and it never signals one that it has
-//!   reaped.
+//! * Only `supervise` and `sys` signal, wait for or reap a process, and they never signal one that
+//!   is reaped.
 //! * Nothing of ours goes to stdout but what `--help`, `--version` and `--plan` print, and no line
 //!   that cannot be written changes an exit status.
 
@@ -95,8 +95,8 @@ use crate::status::{Exit, OWN_FAILURE};
 pub use crate::cli::command;
 pub use crate::sys::startup::argv;
 
-/// Does all that the command line (program name first) asks for, and tells the code to exit with.
-/// Where the command died of a signal this does not return: it dies of the same signal.
+/// Runs the command line (program name first) and returns the code to exit with. If the command
+/// died of a signal, this process dies of the same signal instead.
 #[must_use]
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let begun = Instant::now();
@@ -129,7 +129,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// The line that is said where no run hears of an error.
+/// Returns the message for an error that no run is there to report.
 fn complaint(error: &Error, format: Format, begun: Instant) -> String {
     let said = escape::with_reasons(error);
     match format {
@@ -151,7 +151,8 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     let mut draw = draws(seed, 0);
     let mut emit = |event: &Event<'_>| {
         sink.tell(event);
-        // Before the first delay there is time, and a thousand may wait beside us.
+        // Before the first delay there is time to free memory, and a thousand runs may wait beside
+        // us.
         if matches!(event, Event::Ended(_, Decision::Retry { .. })) && leftovers.clear() {
             sys::give_back_memory();
         }
@@ -159,13 +160,13 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
     sink.end(&end.as_ref().copied().map_err(escape::with_reasons));
     match end {
-        // Where lines are objects, the last one has told why.
+        // In JSON, the last line has told why.
         Err(_) if job.format == Format::Json => Ok(Exit::Code(OWN_FAILURE)),
         end => end,
     }
 }
 
-/// Shows what the job would do.
+/// Prints the plan of the job.
 fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
     let seed = job
         .seed
@@ -174,7 +175,7 @@ fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
     show(&plan::shown(job, clients, seed, &draws))
 }
 
-/// Prints on stdout what was asked for.
+/// Prints a text on stdout.
 fn show(text: &str) -> Result<Exit> {
     match stderr::print(text) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Raise(Signal::PIPE)),
@@ -184,12 +185,13 @@ fn show(text: &str) -> Result<Exit> {
     }
 }
 
-/// Lines of parallel runs must be told apart where they are not read as they come.
+/// Returns the prefix of our lines, with the pid where stderr is no terminal, so that lines of
+/// parallel runs can be told apart.
 fn line_prefix() -> String {
     prefix((!sys::terminal::stderr_is_terminal()).then(process::id))
 }
 
-/// How often a property of a parser is tried; `PROPTEST_CASES` says otherwise.
+/// The cases tried for each property of a parser, unless `PROPTEST_CASES` is set.
 #[cfg(test)]
 fn many_cases() -> proptest::test_runner::Config {
     let mut config = proptest::test_runner::Config::default();

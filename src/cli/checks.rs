@@ -1,4 +1,4 @@
-//! Which options do not go together.
+//! Checks for options that clash.
 
 use std::error::Error;
 use std::fmt;
@@ -13,10 +13,10 @@ use crate::job::Sharing;
 use crate::policy::Policy;
 use crate::status_set::StatusList;
 
-/// How long a server may have us wait unless the user says otherwise.
+/// The default of `--retry-after-max`.
 const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);
 
-/// What to say of a factor with a curve that has none.
+/// Returns the clash of a factor with a curve that has none.
 pub(super) fn factor_without_meaning(curve: &str) -> Clash {
     let options = &["factor", "backoff"];
     let said = format!(
@@ -25,7 +25,7 @@ pub(super) fn factor_without_meaning(curve: &str) -> Clash {
     Clash::between(options, said).leaving(options)
 }
 
-/// How much of the deadline is kept back, or why that cannot be.
+/// Returns the part of the deadline kept in reserve, or why that cannot be.
 pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
     match (limits.reserve, limits.deadline) {
         (None, _) => Ok(Duration::ZERO),
@@ -47,7 +47,7 @@ pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
     }
 }
 
-/// The budget, or which options mean nothing without a file.
+/// Returns the shared budget, or which options mean nothing without a file.
 pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
     let Some(path) = options.shared else {
         let lone: &'static [&'static str] = match (options.budget, options.budget_refill) {
@@ -68,7 +68,8 @@ pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
     Ok(Some(Sharing { path, budget }))
 }
 
-/// What a server may ask for without being asked what it says would mean nothing.
+/// Returns the longest wait that a server may ask for. A limit means nothing unless servers are
+/// obeyed.
 pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
     ensure!(
         server.retry_after.is_some() || server.retry_after_max.is_none(),
@@ -80,7 +81,7 @@ pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
     Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
 }
 
-/// Says so when the lists contradict each other or themselves.
+/// Rejects lists that contradict each other or themselves.
 pub(super) fn check_lists(policy: &Policy) -> Result<()> {
     if let Some(list) = policy.retry_on.as_ref().filter(|list| list.set.has_code(0)) {
         let said = format!(
@@ -100,7 +101,7 @@ pub(super) fn check_lists(policy: &Policy) -> Result<()> {
     check_what_is_left(policy)
 }
 
-/// Says so when the lists leave nothing to retry. A list from a file is never dropped for that: more
+/// Rejects lists that leave nothing to retry. A list from a file is never dropped for that: more
 /// would be retried without it than the file allows.
 fn check_what_is_left(policy: &Policy) -> Result<()> {
     let given = |name, list: &Option<StatusList>| {
@@ -130,12 +131,12 @@ fn check_what_is_left(policy: &Policy) -> Result<()> {
     bail!(Clash::between(&["retry-on", "stop-on", "success-on"], said))
 }
 
-/// Why these options do not go together.
+/// A clash between options.
 #[derive(Debug)]
 pub(super) struct Clash {
-    /// The options that it takes, without dashes, the first to be blamed first.
+    /// The options involved, without dashes, in the order of blame.
     between: &'static [&'static str],
-    /// Those of them that mean nothing where the command line has another of them.
+    /// Those that mean nothing if another of them is on the command line.
     meaningless: &'static [&'static str],
     /// One sentence, with the remedy.
     said: String,
@@ -151,7 +152,7 @@ impl Clash {
         }
     }
 
-    /// Of these options, the ones named here mean nothing beside the others.
+    /// Marks the options that mean nothing beside the others.
     pub(super) fn leaving(self, meaningless: &'static [&'static str]) -> Self {
         Self {
             meaningless,
@@ -159,12 +160,12 @@ impl Clash {
         }
     }
 
-    /// The options that it takes.
+    /// Returns the options involved.
     pub(super) fn options(&self) -> &'static [&'static str] {
         self.between
     }
 
-    /// Whether a line of a file with this option may be dropped for what the command line says.
+    /// Whether a line of a file with this option may be dropped in favour of the command line.
     pub(super) fn may_drop(&self, option: &str) -> bool {
         self.meaningless.contains(&option)
     }

@@ -25,8 +25,8 @@ pub(super) use reports::{FormatName, GroupName, PolicyOptions, ReportOptions};
 pub(super) use sharing::SharingOptions;
 pub(super) use streams::{BetweenOptions, InputName, OutputName, StreamOptions};
 
-/// What the help says of options that are not given. Those with a default are none of clap's, which
-/// would write each of them out and read it again.
+/// The defaults that the help states. They are none of clap's, which would write each of them out
+/// and read it again.
 pub(super) const BASE: Duration = Duration::from_secs(1);
 pub(super) const CAP: Duration = Duration::from_secs(30);
 pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -201,7 +201,7 @@ options! {
     }
 }
 
-/// The options, with all that the help says of them.
+/// Returns the parser with the help of all options.
 pub(super) fn command() -> clap::Command {
     let texts = [
         BackoffOptions::TEXTS,

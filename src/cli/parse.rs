@@ -1,4 +1,4 @@
-//! From words to options, by the parser, or to the help that they ask for.
+//! Parses words into options, or into the help that they ask for.
 
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
@@ -10,13 +10,13 @@ use clap::{ArgMatches, Command, CommandFactory as _};
 use super::options::{self, Cli};
 use super::usage_error;
 
-/// The parser, which is needed no more once it has parsed. To take it apart would take longer than
-/// to end with it, so that it stays until there is time.
+/// The parser after its use. Freeing it would take longer than exiting with it, so that it stays
+/// until there is time.
 #[derive(Default)]
 pub(crate) struct Leftovers(ManuallyDrop<Option<Command>>);
 
 impl Leftovers {
-    /// Frees the memory; says whether there was any.
+    /// Frees the parser, and returns whether there was one.
     pub(crate) fn clear(&mut self) -> bool {
         self.0.take().is_some()
     }
@@ -31,7 +31,7 @@ impl Leftovers {
 pub(super) enum Typed {
     /// Options and a command.
     Options(ArgMatches),
-    /// A call for this text.
+    /// A request to print this text.
     Text(String),
 }
 
@@ -41,10 +41,10 @@ impl Typed {
     }
 }
 
-/// Parses the words behind the program's name.
+/// Parses the words after the program's name.
 ///
 /// # Errors
-/// One sentence that says what is wrong.
+/// One sentence with the fault and its remedy.
 pub(super) fn parse(words: &[OsString], parser: &mut Command) -> Result<Typed> {
     match parser.try_get_matches_from_mut(words) {
         Ok(matches) => Ok(Typed::Options(matches)),
@@ -56,8 +56,8 @@ pub(super) fn parse(words: &[OsString], parser: &mut Command) -> Result<Typed> {
     }
 }
 
-/// The help that these words ask for. The text around the options is put there only now, because
-/// every start would have to copy it.
+/// Returns the help that these words ask for. The text around the options is added only now,
+/// because every start would have to copy it.
 fn help(words: &[OsString]) -> String {
     let command = options::command()
         .help_template(TEMPLATE)
@@ -69,7 +69,7 @@ fn help(words: &[OsString]) -> String {
     }
 }
 
-/// clap's own, with what happens where no option says otherwise.
+/// clap's own template, with a summary of the defaults.
 const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
@@ -79,7 +79,7 @@ and 8s between them. Every failure is retried, but not ^C or a missing command.
 
 {all-args}{after-help}";
 
-/// What stands below the options of the short help.
+/// The text below the options in the short help.
 const SHORT_NOTES: &str = "\
 DUR: 500ms, 1.5s, 1m30s, 2h; a bare number is seconds. LIST: 1,5-9,KILL,timeout.
 
@@ -94,7 +94,7 @@ call, 126 cannot be executed, 127 not found.
 --help explains each option; retry(1) has recipes, when not to retry, and what
 to write for the options of other retry commands.";
 
-/// What stands below the options of the long help.
+/// The text below the options in the long help.
 const LONG_NOTES: &str = "\
 Durations:
   Whole or decimal numbers with ns us ms s m h d w, also together (1m30s); a bare number is seconds.

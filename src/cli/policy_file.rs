@@ -21,8 +21,8 @@ use lines::{Line, located, place, read};
 
 pub(super) use lines::last_value;
 
-/// The meaning of a command line together with a policy file. The command line wins, and a line that
-/// it makes meaningless is dropped.
+/// Merges a command line with a policy file. The command line wins, and a line that it makes
+/// meaningless is dropped.
 ///
 /// # Errors
 /// One sentence, with the line of the file that is wrong.
@@ -68,13 +68,13 @@ pub(super) fn merge(
     }
 }
 
-/// The options of a file, as the parser has them.
+/// Parses the options of a file.
 fn parse_lines(path: &Path, lines: &[Line<'_>], parser: &mut Command) -> Result<ArgMatches> {
     let words: Vec<OsString> = lines.iter().map(|line| line.word.clone()).collect();
     let Err(error) = parse_words(&words, parser) else {
         return parse_words(&words, parser);
     };
-    // One of them is wrong by itself: which?
+    // Find the one that is wrong by itself.
     for (line, word) in lines.iter().zip(words) {
         parse_words(&[word], parser).map_err(|error| located(path, line.number, &error))?;
     }
@@ -88,7 +88,7 @@ fn parse_words(words: &[OsString], parser: &mut Command) -> Result<ArgMatches> {
     }
 }
 
-/// The options of the file, replaced by those of the command line where it has them.
+/// Returns the options of the file, overridden by those of the command line.
 fn merged(typed: &ArgMatches, file: &ArgMatches) -> Result<Cli> {
     let mut cli = Cli::from_arg_matches(file)?;
     let verbosity = (cli.reports.quiet, cli.reports.verbose);
@@ -103,13 +103,13 @@ fn is_given(matches: &ArgMatches, name: &str) -> bool {
     matches.value_source(&id(name)) == Some(ValueSource::CommandLine)
 }
 
-/// The name by which the parser knows an option.
+/// Returns the name by which the parser knows an option.
 fn id(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// A clash between the command line and these lines, of which none may be dropped: less would be
-/// forbidden than the file forbids.
+/// Returns the error for lines that clash with the command line but may not be dropped, because
+/// less would be forbidden than the file forbids.
 fn contradicted(path: &Path, lines: &[&Line<'_>], error: &Error) -> Error {
     let stand = lines
         .iter()
@@ -122,10 +122,10 @@ fn contradicted(path: &Path, lines: &[&Line<'_>], error: &Error) -> Error {
 /// The longest file, in bytes: far more than all options need.
 const LONGEST: u64 = 64 * 1024;
 
-/// Reads a file of options, without waiting for a writer should it be a pipe.
+/// Reads a policy file, without waiting for a writer should it be a pipe.
 ///
 /// # Errors
-/// When it is not there, or none of the kind.
+/// When it cannot be read, is no regular file, is too long or is not UTF-8.
 pub(crate) fn read_policy_file(path: &Path) -> Result<String> {
     let name = shortened(&escaped(path.as_os_str()));
     let file = OpenOptions::new()

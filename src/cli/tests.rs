@@ -34,19 +34,20 @@ fn refused(line: &str, sentence: &str) {
     }
 }
 
-/// How samples are written stands at the head of each file.
+/// The samples; the head of each file describes how they are written.
 const SAMPLES: &str = concat!(
     include_str!("samples/command_line.txt"),
     include_str!("samples/policy_file.txt"),
 );
 
-/// The titles of the sections, each with what stands below.
+/// The sections of the samples: title and body.
 fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
     let sections = SAMPLES.split("\n## ").skip(1);
     sections.map(|section| section.split_once('\n').expect("samples"))
 }
 
-/// Each sample of this section is refused with its sentence, or understood if it has none.
+/// Checks that each sample of this section is refused with its sentence, or understood if it has
+/// none.
 #[track_caller]
 fn check(title: &str) {
     let section = sections().find(|(found, _)| *found == title);
@@ -249,7 +250,7 @@ fn what_fails_by_its_output_is_something_to_retry() {
     job("--stop-on any,signal,timeout,spawn --fail-if x true");
 }
 
-/// What a command line means with this file of options.
+/// Parses a command line with this policy file.
 fn with_file(text: &str, line: &str) -> Result<Request> {
     let policy_source = PolicySource {
         path: Some("usual".into()),

@@ -1,4 +1,4 @@
-//! What is wrong with a call: the sentence, with the remedy, and the format that it is said in.
+//! Usage errors: one sentence with the remedy, and the format to report it in.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -13,14 +13,14 @@ use super::{PolicySource, after_name, policy_file};
 use crate::escape::{escaped, shortened};
 use crate::job::Format;
 
-/// What is said to somebody who types the name alone.
+/// The error for a call without arguments.
 pub(super) const NOTHING_TYPED: &str = "\
 there is no command to run
 Usage: retry [OPTIONS] [--] COMMAND [ARG]...
 Example: retry --attempts 3 --timeout 30s -- curl -fsS URL
 'retry -h' lists the options; 'man retry' explains them and has recipes";
 
-/// One sentence for an error of clap's about these words.
+/// Renders an error of clap's about these words as one sentence.
 pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => shortened(&escaped(OsStr::new(text))),
@@ -82,8 +82,8 @@ fn reason(error: &clap::Error) -> String {
     escaped(OsStr::new(&text))
 }
 
-/// What to say of a long option with one dash, in which this was taken for the letter of a short one:
-/// `-version`, or `-qattempts`.
+/// Returns the error for a long option with one dash, in which this was taken for the letter of a
+/// short one: `-version`, or `-qattempts`.
 fn clustered(letter: &str, words: &[OsString], command: &Command) -> Option<String> {
     let letter = letter.strip_prefix('-').unwrap_or_default();
     let said = words.iter().find_map(|word| {
@@ -103,7 +103,7 @@ fn is_glued(word: &OsStr, option: &str, value: &str) -> bool {
         == Some(value)
 }
 
-/// What to say of a long option that was written with one dash, as other programs do.
+/// Returns the error for a long option written with one dash, as other programs do.
 fn one_dash(word: &OsStr, command: &Command) -> Option<String> {
     let name = word.to_str()?.strip_prefix('-')?;
     let name = name.split('=').next().unwrap_or_default();
@@ -126,10 +126,10 @@ fn unknown(option: &str, suggested: &str) -> String {
     }
 }
 
-/// A line for each remedy: the options, a colon, the remedy.
+/// The options of other tools, a line for each remedy: the options, a colon, the remedy.
 const OTHER_TOOLS: &str = include_str!("other_tools.txt");
 
-/// The remedy for this option, if another retry command has it.
+/// Returns the remedy for this option, if another retry command has it.
 fn remedy(option: &str) -> Option<&'static str> {
     let rows = OTHER_TOOLS.lines().filter(|line| !line.starts_with('#'));
     let mut rows = rows.filter_map(|line| line.split_once(": "));
@@ -137,8 +137,8 @@ fn remedy(option: &str) -> Option<&'static str> {
     found.map(|(_, remedy)| remedy)
 }
 
-/// The format of lines on stderr that a call asks for, as far as it can be read: the call, or its
-/// file of options, is wrong.
+/// Returns the format of lines on stderr that a wrong call, or its wrong policy file, asks for, as
+/// far as it can be read.
 pub(crate) fn format_of(words: &[OsString], policy_source: &PolicySource<'_>) -> Format {
     let asked = Asked::by(after_name(words));
     let named = |text: &str| FormatName::from_str(text, false).ok();
@@ -152,7 +152,7 @@ pub(crate) fn format_of(words: &[OsString], policy_source: &PolicySource<'_>) ->
         .map_or(Format::Text, Format::from)
 }
 
-/// What is asked for in the end, as typed.
+/// The last value of each option that decides the format, as typed.
 #[derive(Default)]
 struct Asked {
     format: Option<String>,
@@ -160,8 +160,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Looks at words up to the command. What follows an option that does not exist is taken for its
-    /// value unless it is an option, too.
+    /// Scans the words up to the command. The word after an unknown option is taken for its value
+    /// unless it is an option, too.
     fn by(words: &[OsString]) -> Self {
         let command = Cli::command();
         let mut asked = Self::default();
@@ -193,7 +193,7 @@ impl Asked {
     }
 }
 
-/// Whether the next word belongs to an option.
+/// Whether an option takes the next word.
 enum Takes {
     Nothing,
     Value,
@@ -211,7 +211,7 @@ impl Takes {
     }
 }
 
-/// What this word with one option takes, or with several of one letter.
+/// Returns what a word with one option takes, or with several of one letter.
 fn takes(command: &Command, word: &str) -> Takes {
     if let Some(name) = word.strip_prefix("--") {
         let is_meant = |option: &&Arg| {
@@ -225,7 +225,7 @@ fn takes(command: &Command, word: &str) -> Takes {
         let mut options = command.get_arguments();
         match Takes::by(options.find(|option| option.get_short() == Some(letter))) {
             Takes::Nothing => {}
-            // What follows the letter at once is its value.
+            // The rest of the word is the letter's value.
             takes if letters.as_str().is_empty() => return takes,
             _ => return Takes::Nothing,
         }

@@ -1,4 +1,4 @@
-//! Values of single options, where no room below parses them; suggestions for words nearly right.
+//! Parsers for values that no other room parses, and suggestions for misspelt words.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::patterns::{Pattern, Stream};
 use crate::signal::Signal;
 use crate::status_set::{StatusList, StatusSet};
 
-/// More would say no more, and take long.
+/// The most clients of a plan: more would show no more, and take long.
 const MOST_CLIENTS: u32 = 1_000_000;
 
 pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
@@ -44,12 +44,12 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
     }
 }
 
-/// The end of a sentence about a word that is nearly one of these.
+/// Returns the end of a sentence about a word that is nearly one of these, else nothing.
 fn hint(word: &str, known: &[impl AsRef<str>]) -> String {
     suggest(word, known).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }
 
-/// The names of all signals, with and without SIG.
+/// Returns the names of all signals, with and without SIG.
 fn signal_names() -> impl Iterator<Item = String> {
     let full = || Signal::all().map(|signal| signal.to_string());
     let short = full().filter_map(|name| name.strip_prefix("SIG").map(String::from));
@@ -67,7 +67,7 @@ pub(super) fn parse_hook(text: &str) -> Result<String, String> {
     }
 }
 
-/// The name of a file, which may be any bytes.
+/// Parses the name of a file, which may be any bytes.
 pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|name| match no_option(&name.to_string_lossy())? {
         "" => Err(String::from("it is empty; write the name of a file")),
@@ -75,7 +75,8 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Any text will do for some options, so that one whose value is missing would take the next.
+/// Rejects a value that looks like an option: one that takes any text, but has no value, would take
+/// the next option for it.
 fn no_option(text: &str) -> Result<&str, String> {
     let is_long =
         |rest: &str| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_lowercase());
@@ -124,12 +125,11 @@ pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
     })
 }
 
-/// Which of the known words was meant by one that is none of them: the only one that begins like it,
-/// or one that it is a single slip away from: a letter that is missing, too many or another one, or two
-/// that have changed places. Case does not matter.
+/// Returns the known word that a misspelt one stands for: the only one that it begins, or one at a
+/// single slip: a letter missing, extra or wrong, or two swapped. Case does not matter.
 pub(super) fn suggest<'a>(word: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let word = word.to_lowercase();
-    // Of what is shorter too much is near.
+    // Too many words are near a shorter one.
     if word.chars().count() < 3 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! One run of the command, or of what is to be run before it, and what its streams have told.
+//! One run of the command or of the hook, and its ending, with the findings in its streams.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,14 +21,14 @@ use crate::stream::{Findings, Loss, NOT_HELD};
 use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, terminal};
 
-/// How long our readers may take when a fatal signal has reached us.
+/// The time our readers have for the rest of the output after a fatal signal or a time limit.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is said when output cannot be passed on.
+/// The error when output cannot be passed on.
 pub(super) const NOT_WRITTEN: &str = "cannot write to stdout what the command has written";
 
 impl Supervisor<'_> {
-    /// What brings an attempt to its end at its limit.
+    /// Returns the escalation that ends an attempt at its limit.
     pub(super) fn escalation(&self, attempt: &Attempt<'_>) -> Escalation {
         Escalation::new(attempt.ends_by, self.supervision.kill_after)
     }
@@ -42,7 +42,8 @@ impl Supervisor<'_> {
             stdio,
         } = launch;
         let modes = escalation.has_limit().then(terminal::modes).flatten();
-        // With signals held back, what comes from here on waits until it can be passed on.
+        // With signals blocked, one that arrives from here on stays pending until it can be passed
+        // on.
         let held = sys::hold_signals();
         let early_signals = self.signal_queue.take();
         let arrived = early_signals
@@ -60,7 +61,7 @@ impl Supervisor<'_> {
             });
         }
         let started = self.spawner.spawn(role, attempt, &stdio);
-        // The command has them, and is to be the only one: their end is to be noticed.
+        // Close our copies: with only the command holding the streams, their end is noticed.
         drop(stdio);
         let spawned = started.map(|started| SpawnedChild {
             missed: started.missed,
@@ -81,8 +82,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Passes on what the attempt has written until its end, as long as our readers may take. Tells
-    /// the fatal signal that comes meanwhile, if the attempt had none before.
+    /// Passes on the rest of the attempt's output, for as long as our readers may take. Returns the
+    /// attempt's fatal signal, or else the first that arrives meanwhile.
     pub(super) fn drain(&mut self, end: &ChildEnd, emit: &mut Emit<'_>) -> Result<Option<Signal>> {
         let mut gives_up = match end.outcome {
             Outcome::TimedOut => self.now().checked_add(PATIENCE),
@@ -107,7 +108,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The ending of an attempt whose child has ended like this, and whose streams have told that.
+    /// Builds the ending of an attempt from its child's end and the findings in its streams.
     ///
     /// # Errors
     /// When its output cannot be kept, or written to where it belongs.
@@ -123,17 +124,17 @@ impl Supervisor<'_> {
             emit(&Event::HeadsUnreadable(described(&error)));
         }
         if let Some(error) = findings.unkept {
-            // What there is of it is not lost, and no success.
+            // Deliver the part that was held, as a failure's.
             self.deliver(false, emit)?;
             return Err(error).context(NOT_HELD);
         }
         let mut matched = findings.matched;
-        // What was not delivered whole is no success, whatever it has said.
+        // Output that was not delivered whole is no success, whatever it matches.
         matched.success_if = matched.success_if.filter(|_| findings.loss.is_none());
         let (cut_short, is_late) = match (findings.loss, end.interrupted) {
             (None, _) => (None, false),
             (Some(Loss::Failed(error)), _) => return Err(error).context(NOT_WRITTEN),
-            // Without us it would have died of this.
+            // Without retry in between, SIGPIPE would have killed it.
             (Some(Loss::NoReader), _) => (Some(Outcome::Killed(Signal::PIPE)), false),
             (Some(Loss::NotTaken), Some(signal)) => (Some(Outcome::Killed(signal)), false),
             (Some(Loss::NotTaken), None) => (None, true),
@@ -153,7 +154,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// One run of the command or the hook.
+/// The parameters of one run of the command or the hook.
 pub(super) struct Launch<'a> {
     pub(super) role: Role,
     pub(super) attempt: &'a Attempt<'a>,
@@ -161,7 +162,8 @@ pub(super) struct Launch<'a> {
     pub(super) stdio: ChildStdio,
 }
 
-/// An attempt for which the system is short of something; anything else ends the run.
+/// Turns a shortage of resources into an attempt that was not started. Any other error ends the
+/// run.
 pub(super) fn not_started(error: Error) -> Result<ChildEnd> {
     let fault = what_is_missing(&error);
     if fault.class == FaultClass::Shortage {
@@ -170,12 +172,13 @@ pub(super) fn not_started(error: Error) -> Result<ChildEnd> {
     Err(error)
 }
 
-/// A hook that has not what it is to read and write: the attempt before it is what counts.
+/// Returns the end of a hook whose streams could not be opened; the attempt before it is what
+/// counts.
 pub(super) fn hook_not_started(error: &Error) -> ChildEnd {
     Outcome::NotStarted(what_is_missing(error)).into()
 }
 
-/// Why there are no streams for something that is to be started.
+/// Classifies the error that left a child without streams.
 fn what_is_missing(error: &Error) -> StartFault {
     let system: Option<&io::Error> = error.downcast_ref();
     let is_short =

@@ -1,4 +1,4 @@
-//! What is known of the attempt that runs.
+//! The running child of an attempt.
 
 use std::io;
 
@@ -15,22 +15,22 @@ use crate::sys;
 /// A child that was just started.
 pub(super) struct SpawnedChild {
     pub(super) pid: Pid,
-    /// What arrived for it before it was there.
+    /// Signals that arrived before it was spawned, still to be passed on.
     pub(super) early_signals: Vec<SignalEvent>,
-    /// What was sent to our group before it was in it, a bit each.
+    /// Signals sent to our group before the child was in it, a bit each.
     pub(super) missed: u64,
-    /// What marks the environment of this attempt's processes.
+    /// The environment entries that mark this attempt's processes.
     pub(super) env_markers: [Vec<u8>; 2],
 }
 
-/// How a child has ended.
+/// How a child ended.
 pub(super) struct ChildEnd {
     pub(super) outcome: Outcome,
-    /// The first fatal signal that reached us meanwhile.
+    /// The first fatal signal received meanwhile.
     pub(super) interrupted: Option<Signal>,
-    /// The process that could not be ended, if a time limit met one.
+    /// The pid of a process that survived KILL, or refused it, after a time limit.
     pub(super) left_behind: Option<u32>,
-    /// Whether the time limit was that for silence.
+    /// Whether the idle timeout ended it.
     pub(super) by_idle_timeout: bool,
 }
 
@@ -56,25 +56,25 @@ impl From<ChildEnd> for Ending {
     }
 }
 
-/// What is known of the attempt that runs.
+/// The running child of an attempt.
 pub(super) struct RunningChild {
     pub(super) child: Pid,
     pub(super) escalation: Escalation,
     pub(super) process_tree: ProcessTree,
-    /// What the terminal has not given to it, although it has to us, a bit each.
+    /// Signals the terminal has sent to us but not to the child, a bit each.
     pub(super) missed: u64,
-    /// The first fatal signal that reached us.
+    /// The first fatal signal received.
     pub(super) interrupted: Option<Signal>,
-    /// The last one that was passed on to the group of the command.
+    /// The last fatal signal passed on to the command's group.
     pub(super) passed_on: Option<Signal>,
-    /// How the child ended, if it was reaped before the rest of its group is gone.
+    /// The child's wait status, if it was reaped before the rest of its group was gone.
     reaped: Option<WaitIdStatus>,
-    /// The messages for the command that we passed on.
+    /// The messages (USR1, USR2) passed on to the command.
     pub(super) told: Vec<Signal>,
 }
 
 impl RunningChild {
-    /// A child that was just started, with its limits.
+    /// Supervises a child that was just spawned, with its limits.
     pub(super) fn new(spawned: SpawnedChild, escalation: Escalation, shares_group: bool) -> Self {
         let child = spawned.pid;
         let scope = if shares_group {
@@ -94,7 +94,7 @@ impl RunningChild {
         }
     }
 
-    /// How the child has ended, if it has. It is not reaped as long as its pid is needed.
+    /// Returns the child's wait status once it has ended. It is not reaped while its pid is needed.
     pub(super) fn ended(&mut self) -> io::Result<Option<WaitIdStatus>> {
         if self.reaped.is_some() {
             return Ok(self.reaped);
@@ -107,7 +107,7 @@ impl RunningChild {
         Ok(ended)
     }
 
-    /// Reaps the child, which has ended, if that is not done.
+    /// Reaps the child, which must have ended, unless that has been done.
     pub(super) fn reap(&mut self) -> io::Result<()> {
         if self.reaped.is_none() {
             wait_for(self.child, WaitIdOptions::empty())?;
@@ -116,7 +116,7 @@ impl RunningChild {
         Ok(())
     }
 
-    /// The child, as long as its pid is its own.
+    /// The child's pid, unless it is reaped and may be reused.
     pub(super) fn unreaped(&self) -> Option<Pid> {
         self.reaped.is_none().then_some(self.child)
     }
@@ -137,7 +137,7 @@ impl RunningChild {
         }
     }
 
-    /// How the attempt ended, for a child that ended with `status`.
+    /// Returns how the attempt ended, given the child's wait status.
     pub(super) fn end(&self, status: &WaitIdStatus) -> ChildEnd {
         let died_of = status.terminating_signal().and_then(Signal::from_number);
         let code = status
@@ -146,10 +146,10 @@ impl RunningChild {
         let outcome = match (self.escalation.has_timed_out(), died_of, code) {
             (true, _, _) => Outcome::TimedOut,
             (false, Some(signal), _) => Outcome::Killed(signal),
-            // One of both is always there; if not, it must not look like a success.
+            // One of the two is always there; if not, it must not look like a success.
             (false, None, code) => Outcome::Exited(code.unwrap_or(OWN_FAILURE)),
         };
-        // A message that the command died of would have ended the pipeline without us, too.
+        // A message that killed the command would have ended the pipeline without retry, too.
         let died_of_message = died_of.filter(|signal| self.told.contains(signal));
         ChildEnd {
             interrupted: self.interrupted.or(died_of_message),
@@ -158,7 +158,7 @@ impl RunningChild {
         }
     }
 
-    /// The attempt cannot be ended.
+    /// Returns the end of an attempt that is abandoned, with the pid of a process left behind.
     pub(super) fn let_go(&self, child_ended: bool) -> ChildEnd {
         let left = if child_ended {
             self.process_tree.any_survivor()
@@ -179,8 +179,8 @@ pub(super) fn number(pid: Pid) -> Option<u32> {
     u32::try_from(pid.as_raw_nonzero().get()).ok()
 }
 
-/// Reaps what is not `ours`: as PID 1 we are given the orphans of the whole container. One that
-/// stands behind our own child, while that may not be reaped yet, waits for it.
+/// Reaps all ended children but `ours`: as PID 1 we adopt every orphan of the container. An orphan
+/// queued behind our own child, while that may not be reaped yet, has to wait.
 pub(super) fn reap_orphans(ours: Option<Pid>) {
     if getpid() != Pid::INIT {
         return;
@@ -192,7 +192,7 @@ pub(super) fn reap_orphans(ours: Option<Pid>) {
     }
 }
 
-/// Looks whether the child has ended, and reaps it unless told not to.
+/// Polls for the child's end, and reaps it unless `options` holds NOWAIT.
 ///
 /// # Errors
 /// When there is no such child.

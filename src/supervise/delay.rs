@@ -1,4 +1,4 @@
-//! Between two attempts: the shared budget is charged, and the delay waited for.
+//! Between two attempts: charges the shared budget and waits out the delay.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use crate::shared::Done;
 use crate::signal::Signal;
 use crate::sys::terminal;
 
-/// A countdown for less would only flicker.
+/// The shortest delay with a countdown; a shorter one would only flicker.
 const SHORTEST_COUNTDOWN: Duration = Duration::from_secs(1);
 
 impl Supervisor<'_> {
-    /// Waits until then, unless a fatal signal ends the wait: that signal. With a countdown it wakes
-    /// once a second, else never.
+    /// Waits until a time, or returns the fatal signal that ended the wait. It wakes once a second
+    /// for a countdown, else never.
     pub(super) fn wait_until(
         &mut self,
         until: Duration,
         emit: &mut Emit<'_>,
     ) -> Result<Option<Signal>> {
-        // What others write late would be written behind it.
+        // A background writer would write behind it.
         let counts_down = self.counts_down
             && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN
             && !self.streams.has_background_writers()
@@ -59,7 +59,7 @@ impl Supervisor<'_> {
             }
             let mut wake = left;
             if counts_down {
-                // A stop has put it back.
+                // A stop has removed the handler.
                 self.signal_queue.handle_stops()?;
                 if terminal::is_in_front() {
                     emit(&Event::Waiting(left));
@@ -70,12 +70,12 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The first fatal signal that has arrived, if any; others are told to `emit`.
+    /// Handles all queued signals, and returns the first fatal one, if any.
     pub(super) fn fatal_signal(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
         let mut fatal = None;
         for SignalEvent { signal, .. } in self.signal_queue.take() {
             if signal == Signal::TSTP {
-                // Heard only while a countdown stands there, which is not to stay.
+                // Handled only during a countdown, whose line must not stay.
                 emit(&Event::Waited);
                 self.signal_queue.stop();
             } else if !signal_queue::is_fatal(signal) {
@@ -90,7 +90,7 @@ impl Supervisor<'_> {
     }
 }
 
-/// How long it takes until one whole second less is left.
+/// Returns the time until the next lower whole second is left.
 fn until_next_second(left: Duration) -> Duration {
     match Duration::from_nanos(left.subsec_nanos().into()) {
         Duration::ZERO => Duration::from_secs(1),
@@ -98,17 +98,17 @@ fn until_next_second(left: Duration) -> Duration {
     }
 }
 
-/// How long the lock is awaited, which nobody holds for longer than a write.
+/// The longest wait for the lock, which nobody holds for longer than a write.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long it is left alone, at first and at most: with many who want it, it is rarely free.
+/// The first and the longest pause between tries: with many contenders the lock is rarely free.
 const NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 impl Supervisor<'_> {
-    /// Does it as soon as nobody else has the lock. That a token cannot be taken is said once, and
-    /// retries go on: a budget is there to spare others, not to fail a run. A success that cannot
-    /// give back has nothing to warn of, because there is no retry to come.
+    /// Applies `op` as soon as nobody else has the lock. A token that cannot be taken is said once,
+    /// and retries go on: a budget is there to spare others, not to fail a run. A success that
+    /// cannot refund needs no warning, because no retry will follow.
     pub(super) fn charge_shared_budget(
         &mut self,
         op: BudgetOp,

@@ -1,7 +1,7 @@
 //! The real world: real commands, real signals, real time.
 //!
-//! One thread and one blocking call. A child's end is just another signal, so nothing but the loops
-//! of this room ever reap or kill, and no signal can go to a process that is gone.
+//! One thread and one blocking call. A child's end is just another signal, so only the loops of
+//! this room reap or kill, and no signal can go to a process that is reaped.
 
 mod attempt;
 mod child;
@@ -32,7 +32,7 @@ use child::{ChildEnd, reap_orphans};
 use signal_queue::SignalQueue;
 use spawn::{Role, Spawner};
 
-/// This process and its surroundings, ready to run one job.
+/// The [`World`] of real processes, signals and time, for one job.
 pub(crate) struct Supervisor<'a> {
     begun: Instant,
     signal_queue: SignalQueue,
@@ -40,27 +40,27 @@ pub(crate) struct Supervisor<'a> {
     supervision: Supervision,
     shares_group: bool,
     streams: Streams<'a>,
-    /// Nothing if there is none, or it could not be used.
+    /// `None` if no budget is shared, or it could not be used.
     shared: Option<Shared<'a>>,
-    /// When everything must be over.
+    /// The time by which the whole run must be over.
     deadline: Option<Duration>,
-    /// The fatal signal that has reached us during the last attempt, if any.
+    /// The fatal signal received during the last attempt, if any.
     interrupted: Option<Signal>,
     warns: Warnings,
-    /// Whether people are to see how long a delay still takes, if there is a terminal for it.
+    /// Whether delays show a countdown, where there is a terminal for it.
     counts_down: bool,
 }
 
-/// What is to be said once, when there is a retry.
+/// Warnings still to be given, once each, before a retry.
 struct Warnings {
-    /// That attempts multiply.
+    /// retry runs below another retry, so that attempts multiply.
     nested: bool,
-    /// That what was read from stdin is gone, if it is.
+    /// Input that an attempt has read from stdin is lost; checked until it is said.
     spent: bool,
 }
 
 impl<'a> Supervisor<'a> {
-    /// Takes over the signals of this process. `begun` is when the run began.
+    /// Installs the signal handlers and opens the streams. `begun` is when the run began.
     ///
     /// # Errors
     /// When the system has no descriptor or handler left.
@@ -92,7 +92,8 @@ impl<'a> Supervisor<'a> {
         })
     }
 
-    /// The signals that have arrived since they were held back, of those that would reach us.
+    /// Returns the handled signals that are pending and were not blocked in `held`, the mask before
+    /// ours.
     fn held_back(&self, held: &Mask) -> Vec<Signal> {
         let pending = sys::pending();
         let ours = self.signal_queue.handled().iter().copied();
@@ -112,7 +113,7 @@ impl World for Supervisor<'_> {
             .escalation(attempt)
             .with_idle_timeout(idle_timeout, self.now());
         let stdio = self.streams.start().or_else(|_| {
-            // Those who have outlived their attempts may hold what is missing.
+            // Taps kept open for background writers may hold the descriptors that are missing.
             self.streams.close_background_taps();
             self.streams.start()
         });
@@ -170,7 +171,7 @@ impl World for Supervisor<'_> {
                     self.signal_queue.wait(left, watched)?;
                 }
                 Ok(Progress::More) => {}
-                // What a failed attempt has said is for people, and there is nowhere else.
+                // Output of a failed attempt is for people, and there is nowhere else to put it.
                 Err(_) if !success => return Ok(None),
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                     return Ok(Some(DeliveryAbort::Signal(Signal::PIPE)));

@@ -1,8 +1,7 @@
-//! The processes of an attempt: whom a time limit ends, whom a signal is passed on to, and whether
-//! all of them are gone.
+//! The process tree of an attempt: finds its members, signals them, and tells when all are gone.
 //!
-//! Where the system does not list processes (no /proc, not Linux), the members are not known: then
-//! signals go to the group, and the group is asked whether there is somebody left in it.
+//! Where processes cannot be listed (no /proc, not Linux), the members are unknown: signals go to
+//! the group, and a null signal tells whether the group is empty.
 
 use std::os::fd::OwnedFd;
 
@@ -22,72 +21,72 @@ mod linux;
 use linux::{find, has_ended, has_lost_parent, outside, watch};
 mod signals;
 
-/// How many members are watched at a time, whatever their number: descriptors are few.
+/// The most members watched at a time, because descriptors are few.
 const MOST_WATCHES: usize = 16;
 
-/// Where the attempt runs. Whoever is linked to the child by parents belongs to it in either case,
-/// whatever its group: a script's own `timeout 60 curl` is no daemon.
+/// The processes that are members. Descendants of the child are in either case, whatever their
+/// group: a script's own `timeout 60 curl` is no daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// In a group that this child leads, all of which belongs to it.
+    /// The whole group that this child leads.
     Group(Pid),
-    /// In our own group, of which this child and its descendants belong to it.
+    /// This child and its descendants, in our own group.
     Descendants(Pid),
 }
 
-/// A process, told from a later one with the same pid by when it started.
+/// A process, identified by pid and start time, because pids are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     pid: Pid,
     started: u64,
 }
 
-/// A member, and perhaps a descriptor that becomes readable when it ends.
+/// A member, and if it is watched, a descriptor that becomes readable when it ends.
 struct Member {
     process: Process,
     watch: Option<OwnedFd>,
 }
 
-/// What [`find`] has found.
+/// The result of [`find`].
 struct Found {
     members: Vec<Process>,
-    /// When the newest of all processes was started.
+    /// The start time of the newest process.
     newest: u64,
     knowledge: Knowledge,
 }
 
-/// What is known of who is a member.
+/// How complete the list of members is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Knowledge {
-    /// Nothing: the system does not list processes.
+    /// Unknown: the system does not list processes.
     None,
-    /// There is a process of which it cannot be told yet.
+    /// Incomplete: for some process it cannot be told yet whether it is a member.
     Partial,
-    /// Everything.
+    /// Complete.
     Whole,
 }
 
-/// The members besides the child itself, which is waited for by its parent, us.
+/// The members other than the child itself, for which we wait as its parent.
 pub(super) struct ProcessTree {
     scope: Scope,
-    /// What the environment of every process of this attempt begins with, unless it has been
-    /// changed: it tells a descendant whose parents are gone.
+    /// Entries in the environment of every process of this attempt, unless it has changed them.
+    /// They identify a descendant whose parents are gone.
     env_markers: [Vec<u8>; 2],
     members: Vec<Member>,
     knowledge: Knowledge,
-    /// Whether somebody was found since KILL was sent, if it was.
+    /// Whether a member was found after KILL was sent.
     is_news: bool,
-    /// When the newest process had been started when members were first looked for. Who has left
-    /// before that is not to be found later.
+    /// The start time of the newest process at the first refresh. A process that had left the tree
+    /// by then is no member.
     struck: Option<u64>,
-    /// Whether the child's pid is no longer its own.
+    /// Whether the child is reaped, so that its pid may be reused.
     is_reaped: bool,
-    /// Who is to hear of a signal if the child leaves it without a parent.
+    /// Processes outside the group that get a signal if the child's end orphans them.
     outsiders: Outsiders,
 }
 
 impl ProcessTree {
-    /// Nobody is looked for before [`ProcessTree::refresh`].
+    /// Has no members before [`ProcessTree::refresh`].
     pub(super) fn new(scope: Scope, env_markers: [Vec<u8>; 2]) -> Self {
         Self {
             scope,
@@ -101,7 +100,7 @@ impl ProcessTree {
         }
     }
 
-    /// Finds the members that are alive, and tells whether there are any that were not known.
+    /// Looks for live members, and returns whether it found new ones.
     pub(super) fn refresh(&mut self) -> bool {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
         let found = find(self.scope, &self.env_markers, &known, self.struck);
@@ -126,7 +125,7 @@ impl ProcessTree {
         any
     }
 
-    /// Forgets the members that have ended, and sees to it that some of the others are watched.
+    /// Drops the members that have ended, and keeps some of the others watched.
     pub(super) fn prune_exited(&mut self) {
         self.members
             .retain(|member| !member.watch.as_ref().is_some_and(is_ready));
@@ -144,21 +143,21 @@ impl ProcessTree {
         }
     }
 
-    /// Whether somebody is left, or may be, to whom KILL was not sent when it was sent to the others.
+    /// Whether a member may be alive that was missed when KILL was sent to the others.
     pub(super) fn may_have_missed_kill(&self) -> bool {
         self.is_news || self.knowledge != Knowledge::Whole
     }
 
-    /// Whether nobody that is known of is left besides the child: time for another look.
+    /// Whether no known member is left: time for another refresh.
     pub(super) fn seems_gone(&self) -> bool {
         self.members.is_empty() && self.knowledge == Knowledge::Whole
     }
 
-    /// Whether nobody is left besides the child.
+    /// Whether no member is left.
     pub(super) fn is_gone(&mut self) -> bool {
         self.prune_exited();
         if self.members.is_empty() {
-            // Whoever was started by a member in its last moments is found by a second look.
+            // A second look finds processes that a member started in its last moments.
             self.refresh();
         }
         self.members.is_empty()
@@ -169,24 +168,25 @@ impl ProcessTree {
             }
     }
 
-    /// Whether it takes a question to the group to learn that it is empty: the child must be reaped
-    /// first, because as a zombie it would answer.
+    /// Whether only a null signal can tell that the group is empty. The child must be reaped first,
+    /// because a zombie would answer.
     pub(super) fn must_be_asked(&self) -> bool {
         self.knowledge == Knowledge::None && matches!(self.scope, Scope::Group(_))
     }
 
-    /// Whether nothing tells when the last member ends, so that it has to be looked for again.
+    /// Whether no descriptor tells when the last member ends, so that members must be polled for.
     pub(super) fn must_be_looked_at(&self) -> bool {
         self.must_be_asked() || self.knowledge == Knowledge::Partial
     }
 
-    /// Notes that the child is reaped. Nothing is sent to its pid from here on; that of the group is
-    /// not given away as long as anybody is in it.
+    /// Notes that the child is reaped. From here on nothing is sent to its pid; the group's id is
+    /// not reused while the group has a process.
     pub(super) fn note_reaped(&mut self) {
         self.is_reaped = true;
     }
 
-    /// Descriptors of which one becomes readable before all members are gone, if there can be any.
+    /// Returns the descriptors of the watched members. One becomes readable before all members are
+    /// gone.
     pub(super) fn watches(&self) -> Vec<&OwnedFd> {
         self.members
             .iter()
@@ -194,20 +194,21 @@ impl ProcessTree {
             .collect()
     }
 
-    /// Some member that is left.
+    /// Returns a surviving member, if any.
     pub(super) fn any_survivor(&self) -> Option<Pid> {
         self.members.first().map(|member| member.process.pid)
     }
 
-    /// Notes who is to hear of a signal that comes now, should the child leave it without a parent.
+    /// Records the processes outside the group that get the signal arriving now if the child's end
+    /// orphans them.
     pub(super) fn note_outsiders(&mut self) {
         if let Scope::Group(leader) = self.scope {
             self.outsiders.note(leader);
         }
     }
 
-    /// The child has ended after it was told a signal: tells it to those outside its group that it
-    /// has left without a parent.
+    /// Sends a signal that the child got before it ended to the processes outside its group that
+    /// its end has orphaned.
     pub(super) fn pass_to_orphans(&mut self, signal: Signal) {
         self.outsiders.pass_to_orphans(signal);
     }

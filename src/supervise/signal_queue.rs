@@ -1,4 +1,4 @@
-//! Signals that reach us, as a queue that one blocking call can wait for.
+//! The signals sent to us, as a queue that one blocking call can wait for.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use crate::sys::{self, SavedDisposition, SignalState, StopHandler, startup};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SignalEvent {
     pub(super) signal: Signal,
-    /// The kernel made it, as it does for ^C; no process sent it.
+    /// Whether the kernel generated it, as it does for ^C, and no process sent it.
     pub(super) from_kernel: bool,
 }
 
@@ -34,13 +34,13 @@ pub(super) fn is_fatal(signal: Signal) -> bool {
     fatal.any(|fatal| fatal == signal)
 }
 
-/// Whether this signal is a message for the command and nothing to us.
+/// Whether this signal is only a message for the command.
 pub(super) fn is_for_the_command(signal: Signal) -> bool {
     matches!(signal, Signal::USR1 | Signal::USR2)
 }
 
-/// Whether the terminal gives this signal to the whole group that uses it, the command included. A
-/// hang-up it tells the leader of the session alone, if there is one.
+/// Whether the terminal sends this signal to the whole foreground group, the command included. A
+/// hang-up goes to the session leader alone, if there is one.
 pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
     let leads_session = || getsid(None).is_ok_and(|session| session == getpid());
     match signal {
@@ -52,8 +52,8 @@ pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
 
 impl SignalQueue {
     /// Installs the handlers. A signal that is ignored at the start stays ignored, for us and the
-    /// command (nohup); one that is blocked stays blocked. Only CHLD and CONT are handled in any case,
-    /// because without them we would never learn of the command's end or our own stop.
+    /// command (nohup); one that is blocked stays blocked. Only CHLD and CONT are handled in any
+    /// case, because without them we would never learn of the command's end or our own stop.
     ///
     /// # Errors
     /// When the system has no descriptor left, or refuses a handler.
@@ -61,7 +61,7 @@ impl SignalQueue {
         let (reader, writer) = pipe_without_waits()?;
         // The handlers live as long as the process does, so their end of the pipe does too.
         let writer: &'static OwnedFd = Box::leak(Box::new(writer));
-        // A signal between the handler's installation and what it is to do would be lost.
+        // A signal between installing a handler and giving it its action would be lost.
         let mask = sys::hold_signals();
         let mut queue = Self {
             reader,
@@ -80,7 +80,7 @@ impl SignalQueue {
         Ok((queue, at_start))
     }
 
-    /// Handles all signals that are ours to handle. Returns their dispositions before.
+    /// Installs all handlers. Returns the dispositions before.
     fn handle_all(&mut self) -> io::Result<Vec<SavedDisposition>> {
         let mut saved = Vec::with_capacity(20);
         let mut handle = |signal, even_if_ignored| {
@@ -95,29 +95,29 @@ impl SignalQueue {
         for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
             handle(signal, false)?;
         }
-        // As another process their default ends us, and with us the command; as PID 1 it does nothing.
+        // Unless we are PID 1, their default action ends us, and with us the command.
         let real_time = (getpid() == Pid::INIT).then(Signal::all_real_time);
         for signal in real_time.into_iter().flatten() {
-            // Who watches us, such as valgrind, may keep one of these for itself.
+            // A tool that runs us, such as valgrind, may keep one of these for itself.
             let _ = handle(signal, false);
         }
-        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left of
-        // it, as if the time stopped had not passed.
+        // CONT only wakes us: the kernel restarts an interrupted wait with the time that was left
+        // of it, as if the time stopped had not passed.
         for signal in [Signal::CONT, Signal::CHLD] {
             handle(signal, true)?;
         }
-        // A line that is too much for a limit on the size of files is lost, and we go on.
+        // With XFSZ ignored, a line beyond a limit on the size of files is lost, and we go on.
         saved.push(SavedDisposition::ignoring(Signal::XFSZ));
         saved.push(startup::saved_sigpipe());
         Ok(saved)
     }
 
-    /// The signals that reach us.
+    /// The signals that have a handler.
     pub(super) fn handled(&self) -> &[Signal] {
         &self.handled
     }
 
-    /// Has ^Z reach us, too, until [`Self::obey_stops`]. A stop removes its handler.
+    /// Handles ^Z until [`Self::obey_stops`]. A stop removes the handler.
     ///
     /// # Errors
     /// When the system refuses a handler.
@@ -125,17 +125,17 @@ impl SignalQueue {
         self.stop_handler.install(self.writer)
     }
 
-    /// Has ^Z stop us again.
+    /// Restores the default action of ^Z.
     pub(super) fn obey_stops(&self) {
         self.stop_handler.remove();
     }
 
-    /// Stops here, as ^Z would have, until we are continued.
+    /// Stops this process, as ^Z would have, until it is continued.
     pub(super) fn stop(&self) {
         self.stop_handler.stop();
     }
 
-    /// Takes what has arrived, in order.
+    /// Takes the signals that have arrived, in order.
     pub(super) fn take(&mut self) -> Vec<SignalEvent> {
         let mut events = Vec::new();
         let mut buffer = [0; 512];
@@ -151,7 +151,7 @@ impl SignalQueue {
                             from_kernel: record[1] != 0,
                         })
                     }));
-                    // What comes from here on ends the next wait at once.
+                    // A signal that arrives from here on ends the next wait at once.
                     if length < buffer.len() {
                         return events;
                     }
@@ -163,7 +163,7 @@ impl SignalQueue {
     }
 
     /// Waits until a signal arrives, one of `others` is ready, or the time is over. It may return
-    /// early; whoever calls looks at the clock.
+    /// early; callers check the clock.
     pub(super) fn wait<'a>(
         &'a self,
         time: Option<Duration>,
@@ -171,7 +171,7 @@ impl SignalQueue {
     ) -> io::Result<()> {
         let mut watched = vec![PollFd::new(&self.reader, PollFlags::IN)];
         watched.extend(others);
-        // What is too long for the system's clock is for ever.
+        // A time beyond the system's range is for ever.
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         match poll(&mut watched, time.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),

@@ -1,4 +1,4 @@
-//! Starting the command.
+//! Spawning the command and the hook.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
@@ -13,7 +13,7 @@ use crate::sys::spawn::Codes;
 use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, SignalState, SpawnSpec, Started, startup};
 
-/// What the command is told of the run in its environment.
+/// The environment variables that describe the run to the command.
 const RETRY_VARS: [&str; 4] = [
     "RETRY_ATTEMPT",
     "RETRY_MAX_ATTEMPTS",
@@ -21,31 +21,30 @@ const RETRY_VARS: [&str; 4] = [
     "RETRY_RUN_ID",
 ];
 
-/// How a child that does not become the command is told from one that does, where nothing else can
-/// tell.
+/// The exit codes of a child that fails to execute the command, where only its status can tell.
 const CODES: Codes = Codes {
     not_found: NOT_FOUND,
     not_executable: NOT_EXECUTABLE,
     abandoned: OWN_FAILURE,
 };
 
-/// Starts one command again and again.
+/// Spawns the command and the hook of one job.
 pub(super) struct Spawner {
     leads_group: bool,
-    /// The state of signals that the command is to find.
+    /// The signal state that a child starts with.
     signals: SignalState,
     command: Program,
-    /// What is run before a retry.
+    /// The `--before-retry` command.
     hook: Option<Program>,
-    /// Our environment but for what the command is told anew.
+    /// Our environment without [`RETRY_VARS`].
     inherited: Vec<&'static CStr>,
-    /// What the command is told each time.
+    /// The entries that are the same for every attempt.
     static_vars: [CString; 2],
 }
 
-/// Something to start.
+/// A program to execute.
 struct Program {
-    /// Where it may be.
+    /// The paths to try, in order.
     paths: Vec<CString>,
     /// Its name and its arguments.
     words: Vec<CString>,
@@ -61,20 +60,21 @@ impl Program {
     }
 }
 
-/// Which of the two is started.
+/// Which of a job's two programs to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The command.
     Command,
-    /// What is run before a retry.
+    /// The `--before-retry` command.
     Hook,
 }
 
 impl Spawner {
-    /// For this job; with `leads_group` each attempt has a process group of its own.
+    /// Prepares the programs of a job. With `leads_group` each child leads a process group of its
+    /// own.
     ///
     /// # Errors
-    /// When a word of the command cannot be one.
+    /// When a word of the command holds a NUL byte.
     pub(super) fn new(
         job: &Job,
         run_id: &str,
@@ -103,13 +103,13 @@ impl Spawner {
         })
     }
 
-    /// Whether something is to be run before a retry.
+    /// Whether there is a `--before-retry` command.
     pub(super) fn has_hook(&self) -> bool {
         self.hook.is_some()
     }
 
-    /// Starts the one or the other. All signals but those that stop a process must be held back meanwhile;
-    /// the child lets them through again as they were at the start.
+    /// Spawns the command or the hook. All signals but those that stop a process must be blocked;
+    /// the child restores the mask found at the start.
     ///
     /// # Errors
     /// Why it could not be started.
@@ -144,7 +144,7 @@ impl Spawner {
         started.map_err(|error| fault(&error, name))
     }
 
-    /// The entries by which a process of this attempt, and no other's, is known.
+    /// Returns the environment entries that only processes of this attempt have.
     pub(super) fn env_markers(&self, attempt: &Attempt<'_>) -> [Vec<u8>; 2] {
         let number = assignment(RETRY_VARS[0], &attempt.number.to_string());
         let [_, run] = &self.static_vars;
@@ -152,7 +152,7 @@ impl Spawner {
     }
 }
 
-/// The entries of the environment that tell the command of this attempt.
+/// Returns the environment entries that differ between attempts.
 fn attempt_vars(attempt: &Attempt<'_>) -> io::Result<[CString; 2]> {
     let [number, _, last, _] = RETRY_VARS;
     let last_status = attempt.last.map_or_else(String::new, Outcome::last_status);
@@ -168,12 +168,12 @@ fn assignment(name: &str, value: &str) -> String {
     [name, "=", value].concat()
 }
 
-/// What has a shell run this.
+/// Returns the program that runs a script with sh.
 fn by_shell(script: OsString) -> io::Result<Program> {
     Program::new(vec!["sh".into(), "-c".into(), script])
 }
 
-/// Strings for the system; what holds a NUL cannot be one, and cannot have come from there.
+/// Converts to C strings. A NUL byte, which no argument from the system can hold, is an error.
 fn c_strings(strings: impl IntoIterator<Item = OsString>) -> io::Result<Vec<CString>> {
     let strings = strings
         .into_iter()

@@ -1,4 +1,4 @@
-//! Why a command does not start, in the words of who has to mend it.
+//! Why a command does not start, in words for whoever has to fix it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -11,7 +11,7 @@ use crate::escape::described;
 use crate::status::{FaultClass, StartFault};
 use crate::sys::path_search;
 
-/// Sorts the reasons why a command does not start: some pass by themselves, most do not.
+/// Classifies an error of fork or exec: some pass by themselves, most do not.
 pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
     let (class, reason) = match error.raw_os_error() {
         Some(libc::ENOENT) => match candidates(program).find(|(_, is)| is.is_file()) {
@@ -31,13 +31,13 @@ pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
     StartFault { class, reason }
 }
 
-/// What there is where this program may be.
+/// Returns the existing files at the paths of a program, with their metadata.
 fn candidates(program: &OsStr) -> impl Iterator<Item = (OsString, Metadata)> {
     let places = path_search::candidates(program).into_iter();
     places.filter_map(|place| fs::metadata(&place).ok().map(|is| (place, is)))
 }
 
-/// Why the system will not execute what is there, if that can be seen.
+/// Explains why the system refuses to execute a file, if its metadata shows it.
 fn forbidden(program: &OsStr) -> Option<&'static str> {
     let (_, is) = candidates(program).max_by_key(|(_, is)| is.is_file())?;
     match (is.is_dir(), is.is_file() && is.mode() & 0o111 == 0) {
@@ -47,7 +47,7 @@ fn forbidden(program: &OsStr) -> Option<&'static str> {
     }
 }
 
-/// What is not found when a file that is there is not.
+/// Explains ENOENT for a file that exists: its loader or interpreter is missing.
 fn without_interpreter(path: &OsStr) -> &'static str {
     let mut start = [0; 256];
     let read = File::open(path).and_then(|mut file| file.read(&mut start));

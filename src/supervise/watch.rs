@@ -1,4 +1,4 @@
-//! One attempt from its start to its end.
+//! Supervision of one child from its start to its end.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::event::Event;
 use crate::signal::Signal;
 use crate::sys;
 
-/// How often it is looked whether there are members, where nothing tells that the last has ended.
+/// The poll interval for members, where no descriptor tells that the last has ended.
 const ASKING: Duration = Duration::from_millis(20);
 
 impl Supervisor<'_> {
@@ -39,7 +39,7 @@ impl Supervisor<'_> {
                 Ok(None) => {}
                 Ok(Some(ending)) => return Ok(ending),
                 Err(error) => {
-                    // Nothing may be left running that nobody watches.
+                    // Leave nothing running unsupervised.
                     let _ = run.process_tree.kill();
                     return Err(error).context("cannot supervise the command any more");
                 }
@@ -47,8 +47,9 @@ impl Supervisor<'_> {
         }
     }
 
-    /// One round: hear the signals, look at the child, do what is due, wait. The order matters: what
-    /// arrives after its step is still in the pipe when the wait begins, and ends it at once.
+    /// Runs one round: takes signals, checks the child, does what is due, waits. The order matters:
+    /// a signal that arrives after its step is still in the pipe when the wait begins, and ends it
+    /// at once.
     fn look(
         &mut self,
         run: &mut RunningChild,
@@ -76,7 +77,7 @@ impl Supervisor<'_> {
                 }
                 Step::Abandon => {
                     return match &ended {
-                        // What answers still may be dead already: nobody need have reaped it.
+                        // A group that still answers may hold only zombies that nobody has reaped.
                         Some(status) if run.process_tree.must_be_asked() => self.end(run, status),
                         _ => Ok(run.let_go(ended.is_some())),
                     }
@@ -86,12 +87,13 @@ impl Supervisor<'_> {
             run.escalation.record_sent(self.now());
         }
         if run.escalation.kill_sent() && run.process_tree.may_have_missed_kill() {
-            // A member has gone; those that it had started are not to outlive it.
+            // Processes that a member started before it died must not outlive it.
             run.kill();
         }
         run.process_tree.prune_exited();
         if ended.is_some() && (has_stepped || run.process_tree.seems_gone()) {
-            // A child that is a zombie already sends no signal when the rest of its process tree goes.
+            // A child that is a zombie already raises no CHLD when the rest of its process tree
+            // ends.
             return Ok(None);
         }
         let members = run.process_tree.watches().into_iter();
@@ -107,7 +109,8 @@ impl Supervisor<'_> {
         Ok(None)
     }
 
-    /// The child has ended with `status`, and nobody of its process tree is left who must go.
+    /// Ends an attempt whose child has ended with `status`, and of which no member is left that
+    /// must go.
     fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<ChildEnd> {
         self.streams.end();
         let mut end = run.end(status);
@@ -122,7 +125,7 @@ impl Supervisor<'_> {
         Ok(end)
     }
 
-    /// Carries on what flows. A command that waits for our readers is not silent.
+    /// Pumps the streams. A command that waits for our readers is not idle.
     fn pump(&mut self, run: &mut RunningChild) {
         let is_alive = self.streams.pump();
         let now = self.now();
@@ -134,7 +137,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Passes a signal on to where it would have gone without us.
+    /// Passes a signal on where it would have gone without retry.
     fn pass_on(
         &self,
         run: &mut RunningChild,
@@ -162,20 +165,20 @@ impl Supervisor<'_> {
             {
                 return;
             }
-            // Who is linked to it must be known before parents die.
+            // Snapshot the descendants outside the group before parents die.
             run.process_tree.note_outsiders();
             run.passed_on = Some(signal);
             // It may be gone already, or not ours to signal; either way its end is what counts. A
-            // stopped process would keep the signal waiting, hence CONT.
+            // stopped process would leave the signal pending, hence CONT.
             let _ = run.process_tree.pass(signal);
             let _ = run.process_tree.pass(Signal::CONT);
             emit(&Event::Forwarded(signal));
         }
     }
 
-    /// The time limit is reached.
+    /// Starts the escalation: sends the signal of the time limit.
     fn ask(&self, run: &mut RunningChild, emit: &mut Emit<'_>) {
-        // Who is who must be known before parents die and their children change hands.
+        // Snapshot the tree first: once a parent dies, its children are reparented.
         run.process_tree.refresh();
         run.send(self.supervision.signal);
         run.send(Signal::CONT);

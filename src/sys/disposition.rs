@@ -15,10 +15,10 @@ use crate::signal::Signal;
 /// The length of a record in the pipe: the signal's number, and whether the kernel made it.
 pub(crate) const RECORD: usize = 2;
 
-/// The state of signals at the start, which the command is to find again.
+/// The signal state at our start, which the command inherits.
 #[derive(Clone)]
 pub(crate) struct SignalState {
-    /// The dispositions of all signals that we have changed.
+    /// The original dispositions of the signals that we have changed.
     pub(crate) dispositions: Vec<SavedDisposition>,
     /// The signals that were blocked.
     pub(crate) mask: Mask,
@@ -52,7 +52,7 @@ impl SavedDisposition {
         saved
     }
 
-    /// Restores it.
+    /// Restores the disposition.
     pub(super) fn restore(self) {
         if self.was_ignored {
             ignore(self.signal);
@@ -62,8 +62,8 @@ impl SavedDisposition {
     }
 }
 
-/// Has a handler write a record into the pipe, which is never closed, for each arrival of a signal,
-/// whether or not it was ignored.
+/// Installs a handler that writes a record to the pipe, which is never closed, for each arrival of the
+/// signal, even if it was ignored.
 ///
 /// # Errors
 /// When the system refuses.
@@ -74,8 +74,8 @@ pub(crate) fn handle(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
             u8::try_from(number).unwrap_or(0),
             u8::from(is_from_kernel(info)),
         ];
-        // A full pipe holds thousands of signals that we have not been let read. Any other error
-        // must not lose the one that a wait is for.
+        // A full pipe holds thousands of unread signals already. Any other error must not lose
+        // the one that a wait is for.
         let written = rustix::io::write(pipe, &record);
         if written.is_err_and(|error| error != Errno::AGAIN) {
             let _ = rustix::io::write(pipe, &record);
@@ -86,12 +86,12 @@ pub(crate) fn handle(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// The handler of ^Z, which stands only while a countdown does.
+/// The handler of ^Z, installed only during a countdown.
 #[derive(Default)]
 pub(crate) struct StopHandler(Option<libc::sigaction>);
 
 impl StopHandler {
-    /// Installs it, unless ^Z is ignored. The registry installs one only once, so that it is kept.
+    /// Installs it, unless ^Z is ignored. The registry installs a handler only once, so it is kept.
     ///
     /// # Errors
     /// When the system refuses.
@@ -106,14 +106,14 @@ impl StopHandler {
         Ok(())
     }
 
-    /// Has ^Z stop us again.
+    /// Restores the default action of ^Z.
     pub(crate) fn remove(&self) {
         if self.0.is_some() {
             reset(Signal::TSTP);
         }
     }
 
-    /// Stops here, as ^Z would have, until we are continued.
+    /// Stops this process, as ^Z would have, until it is continued.
     pub(crate) fn stop(&self) {
         self.remove();
         let _ = kill(own_pid(), Signal::TSTP);
@@ -140,7 +140,7 @@ fn ignore(signal: Signal) {
     set(signal, libc::SIG_IGN);
 }
 
-/// Sets an action that is no function.
+/// Sets an action other than a handler.
 fn set(signal: Signal, action: libc::sighandler_t) {
     // SAFETY: the system's own actions run no code of ours.
     unsafe { libc::signal(signal.number(), action) };

@@ -1,4 +1,4 @@
-//! Pipes and other descriptors that must not make us wait.
+//! Pipes and other descriptors that must not block us.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,13 +10,13 @@ pub(crate) use super::system::{
     Reads, drain, fill, memory_file, pipe_without_waits, private_pipe, reopened, tee, widen,
 };
 
-/// Has reads and writes through this descriptor of ours fail instead of wait.
+/// Makes a descriptor of ours non-blocking.
 pub(crate) fn never_wait(fd: &OwnedFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
 }
 
-/// What is true of a descriptor now.
+/// Polls a descriptor without waiting.
 pub(crate) fn state(watched: PollFd<'_>) -> PollFlags {
     let at_once = Timespec {
         tv_sec: 0,
@@ -29,12 +29,12 @@ pub(crate) fn state(watched: PollFd<'_>) -> PollFlags {
     }
 }
 
-/// Whether a read would not wait.
+/// Whether a read would not block.
 pub(crate) fn is_ready(fd: &OwnedFd) -> bool {
     !state(PollFd::new(fd, PollFlags::IN)).is_empty()
 }
 
-/// Whether a pipe takes nothing more for now, although somebody may still read it.
+/// Whether a pipe is full and still has a reader.
 pub(crate) fn is_full(pipe: &OwnedFd) -> bool {
     state(PollFd::new(pipe, PollFlags::OUT)).is_empty()
 }

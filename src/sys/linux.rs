@@ -17,7 +17,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::fd::is_ready;
 use super::spawn::{Child, ChildReport, pid_or_error, run};
 
-/// Fills all of this with random bits, without the C library, which may not have the call.
+/// Fills `bytes` with random bits, without the C library, which may not have the call.
 ///
 /// # Errors
 /// When the kernel does not know the call, or a sandbox refuses it.
@@ -29,21 +29,21 @@ pub(crate) fn fill_with_random_bits(mut bytes: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets no death of this process leave a core file, not even by a handler that `core_pattern` names.
+/// Prevents core dumps of this process, even to a handler that `core_pattern` names.
 pub(crate) fn forbid_core_files() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Whether the kernel made a signal by itself. The sender's pid does not tell: it is 0 for a sender
-/// in another pid namespace, such as `docker stop`.
+/// Whether the kernel generated a signal. The sender's pid does not tell: it is 0 for a sender in
+/// another pid namespace, such as `docker stop`.
 pub(crate) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
     info.si_code == libc::SI_KERNEL
 }
 
-/// Gives memory that is free back to the system, which glibc does not do by itself.
+/// Returns free memory to the system, which glibc does not do by itself.
 pub(crate) fn give_back_memory() {
     #[cfg(target_env = "gnu")]
-    // SAFETY: it takes from nobody what is in use.
+    // SAFETY: it releases only memory that is not in use.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -53,10 +53,10 @@ pub(crate) fn give_back_memory() {
 /// 1.3 KiB of it. A guard page below would catch nothing, and take two system calls at each start.
 const STACK: usize = 16 * 1024;
 
-/// Starts a child in a group of its own as `posix_spawn` does: it shares our memory and runs on a stack
-/// of its own until it executes the command, and we stand still meanwhile. It costs the same however
-/// much memory is in use, and no pipe is needed to learn of an error. Unlike `posix_spawn` it can ask
-/// for the parent-death signal, and resets our handlers instead of all there may be.
+/// Spawns a child in a group of its own as `posix_spawn` does: it shares our memory, on a stack of
+/// its own, until it executes the command, and we stand still meanwhile. The cost does not depend
+/// on the memory in use, and errors need no pipe. Unlike `posix_spawn` it can ask for the
+/// parent-death signal, and resets our handlers instead of all there may be.
 ///
 /// # Errors
 /// Why there is no process.
@@ -73,16 +73,16 @@ pub(super) fn spawn_in_new_group(mut child: Child<'_>) -> io::Result<(Pid, Child
     Ok((pid_or_error(pid)?, child.report, 0))
 }
 
-/// Has this child get TERM when its parent dies. Where this is forbidden, the command merely outlives
-/// our death.
+/// Requests TERM for this child when its parent dies. Where this is forbidden, the command merely
+/// outlives us.
 pub(super) fn die_with_parent() {
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
 }
 
-/// The most that is asked for at a time where nothing is copied.
+/// The most bytes per zero-copy call.
 const MOST: usize = 1024 * 1024;
 
-/// A pipe whose ends are closed when a command is executed.
+/// Opens a close-on-exec pipe.
 ///
 /// # Errors
 /// When the system has none left.
@@ -90,7 +90,7 @@ pub(crate) fn private_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// The same, neither of whose ends ever waits.
+/// Opens a close-on-exec pipe with both ends non-blocking.
 ///
 /// # Errors
 /// As [`private_pipe`].
@@ -98,8 +98,8 @@ pub(crate) fn pipe_without_waits() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
 }
 
-/// What a descriptor leads to, opened anew, so that neither its position nor its flags are shared
-/// with whoever else has it.
+/// Reopens the file behind a descriptor, so that neither position nor flags are shared with others
+/// that have it open.
 ///
 /// # Errors
 /// When that is not allowed.
@@ -109,12 +109,13 @@ pub(crate) fn reopened(fd: BorrowedFd<'_>, flags: OFlags) -> io::Result<OwnedFd>
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Has a pipe hold more, so that its ends take turns less often; where it may not, it stays as it is.
+/// Enlarges the buffer of a pipe, so that its ends take turns less often; where that is forbidden,
+/// it stays as it is.
 pub(crate) fn widen(pipe: BorrowedFd<'_>) {
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, MOST);
 }
 
-/// A file in memory that the kernel holds.
+/// Creates an anonymous file in memory.
 ///
 /// # Errors
 /// When the system has none to give.
@@ -122,7 +123,7 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Ok(rustix::fs::memfd_create("retry-stdin", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Lets another pipe have what is in this one, and leaves it there; 0 at its end.
+/// Copies from one pipe to another without consuming; 0 at its end.
 ///
 /// # Errors
 /// AGAIN if there is nothing or no room for now, PIPE if nobody reads the other; any other if they
@@ -131,7 +132,7 @@ pub(crate) fn tee(from: BorrowedFd<'_>, to: &OwnedFd) -> Result<usize, Errno> {
     rustix::pipe::tee(from, to, MOST, SpliceFlags::NONBLOCK)
 }
 
-/// Moves what is in a pipe to a place in a file.
+/// Moves the content of a pipe to an offset in a file.
 ///
 /// # Errors
 /// AGAIN if there is nothing for now; any other when there is no room, or the file cannot take it
@@ -141,7 +142,7 @@ pub(crate) fn drain(from: &OwnedFd, to: &File, at: u64, length: usize) -> Result
     rustix::pipe::splice(from, None, to, Some(&mut at), length, SpliceFlags::NONBLOCK)
 }
 
-/// Fills a pipe from a place in a file; 0 at its end.
+/// Fills a pipe from an offset in a file; 0 at its end.
 ///
 /// # Errors
 /// AGAIN if there is no room for now, PIPE if nobody reads it; any other if the file cannot give it
@@ -151,24 +152,24 @@ pub(crate) fn fill(to: &OwnedFd, from: &File, at: u64, length: usize) -> Result<
     rustix::pipe::splice(from, Some(&mut at), to, None, length, SpliceFlags::NONBLOCK)
 }
 
-/// A watch for reads of our stdin. inotify tells of what has been read from a pipe, and keeps still
-/// at its end, at a write and at a close.
+/// An inotify watch for reads of our stdin. It reports data read from a pipe, but not its end, a
+/// write or a close.
 pub(crate) struct Reads(OwnedFd);
 
 impl Reads {
-    /// Watches from now on; nothing where the system will not have it, as with too many watchers.
+    /// Watches from now on; `None` where the system refuses, as with too many watchers.
     pub(crate) fn of_stdin() -> Option<Self> {
         let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         inotify::add_watch(&watcher, "/proc/self/fd/0", WatchFlags::ACCESS).ok()?;
         Some(Self(watcher))
     }
 
-    /// Whether there was one since the watch began, or since they were forgotten.
+    /// Whether there was a read since the watch began, or since [`Self::forget`].
     pub(crate) fn have_been(&self) -> bool {
         is_ready(&self.0)
     }
 
-    /// Forgets those that there were.
+    /// Forgets the reads so far.
     pub(crate) fn forget(&self) {
         let mut events = [0; 4096];
         while rustix::io::read(&self.0, &mut events).is_ok_and(|length| length > 0) {}

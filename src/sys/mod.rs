@@ -1,4 +1,4 @@
-//! The ground floor: system calls that have no safe form, and what hides them. Nothing here decides
+//! System calls without a safe form in std or rustix, behind safe functions. Nothing here decides
 //! anything.
 
 #![expect(
@@ -76,7 +76,7 @@ impl Mask {
     }
 }
 
-/// Changes the mask of this, the only thread, and returns what it was.
+/// Changes the signal mask of this, the only thread, and returns the old one.
 fn change_mask(how: libc::c_int, change: &Mask) -> Mask {
     let mut old = Mask::none();
     // SAFETY: both sets are initialized, and `how` is one of the three that exist.
@@ -89,7 +89,7 @@ pub(crate) fn unblock(signal: Signal) {
     change_mask(libc::SIG_UNBLOCK, &Mask::one(signal));
 }
 
-/// The signals that are held back and have arrived.
+/// Returns the blocked signals that are pending.
 pub(crate) fn pending() -> Mask {
     let mut mask = Mask::none();
     // SAFETY: the set is initialized.
@@ -97,8 +97,8 @@ pub(crate) fn pending() -> Mask {
     mask
 }
 
-/// Holds back all signals until they are released with what this returns; but not those that stop a
-/// process, because whoever stops a job waits for it.
+/// Blocks all signals but those that stop a process, because whoever stops a job waits for it.
+/// Returns the old mask for [`release_signals`].
 pub(crate) fn hold_signals() -> Mask {
     let mut mask = Mask::all();
     for stop in [Signal::TSTP, Signal::TTIN, Signal::TTOU] {
@@ -108,13 +108,13 @@ pub(crate) fn hold_signals() -> Mask {
     change_mask(libc::SIG_SETMASK, &mask)
 }
 
-/// Lets signals through again.
+/// Restores a signal mask.
 pub(crate) fn release_signals(held: &Mask) {
     change_mask(libc::SIG_SETMASK, held);
 }
 
-/// Does this while those signals are held back that wake us or are told to the command, and end
-/// nothing: they must not cut a wait short either.
+/// Runs `wait` with CHLD, CONT, USR1 and USR2 blocked: they end nothing, and must not cut it short
+/// either.
 pub(crate) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
     let mut mask = Mask::none();
     for signal in [Signal::CHLD, Signal::CONT, Signal::USR1, Signal::USR2] {
@@ -149,7 +149,7 @@ pub(crate) fn kill(target: i32, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Some child that has ended and is not reaped, if any.
+/// Returns a child that has ended and is not reaped, if any.
 pub(crate) fn some_ended_child() -> Option<Pid> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -162,11 +162,11 @@ pub(crate) fn some_ended_child() -> Option<Pid> {
     Pid::from_raw(pid)
 }
 
-/// How many bytes a word has.
+/// The bytes of a word.
 const WORD: usize = size_of::<u64>();
 
-/// Random words. An old kernel does not know the call for them, and a sandbox may refuse it; the
-/// device gives the same bits.
+/// Returns random words. An old kernel does not know the call for them, and a sandbox may refuse
+/// it; the device gives the same bits.
 ///
 /// # Errors
 /// When there is no such device, either.
@@ -177,7 +177,7 @@ pub(crate) fn entropy<const WORDS: usize>() -> io::Result<[u64; WORDS]> {
     Ok(words.map(u64::from_ne_bytes))
 }
 
-/// Fills all of this from the device. A file in its place, as a careless `chroot` may have, would
+/// Fills `bytes` from /dev/urandom. A file in its place, as a careless `chroot` may have, would
 /// give every run the same bits.
 fn read_device(bytes: &mut [u8]) -> io::Result<()> {
     let mut device = File::open("/dev/urandom")?;

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 use super::fd::never_wait;
 use super::spawn::{Child, ChildReport, spawn_fork};
 
-/// Fills all of this, at most 256 bytes, with random bits.
+/// Fills `bytes`, at most 256 of them, with random bits.
 ///
 /// # Errors
 /// When the system has none to give.
@@ -24,7 +24,7 @@ pub(crate) fn fill_with_random_bits(bytes: &mut [u8]) -> io::Result<()> {
     }
 }
 
-/// Lets no death of this process leave a core file.
+/// Prevents core dumps of this process.
 pub(crate) fn forbid_core_files() {
     let none = Rlimit {
         current: Some(0),
@@ -33,7 +33,7 @@ pub(crate) fn forbid_core_files() {
     let _ = setrlimit(Resource::Core, none);
 }
 
-/// Whether the kernel made a signal by itself.
+/// Whether the kernel generated a signal.
 pub(crate) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
     // SAFETY: the member is there for every signal on these systems.
     unsafe { info.si_pid() == 0 }
@@ -42,7 +42,7 @@ pub(crate) fn is_from_kernel(info: &libc::siginfo_t) -> bool {
 /// Does nothing: these systems take free memory back when they need it.
 pub(crate) fn give_back_memory() {}
 
-/// Starts a child in a group of its own.
+/// Spawns a child in a group of its own.
 ///
 /// # Errors
 /// Why there is no process.
@@ -53,8 +53,7 @@ pub(super) fn spawn_in_new_group(child: Child<'_>) -> io::Result<(Pid, ChildRepo
 /// Does nothing.
 pub(super) fn die_with_parent() {}
 
-/// A pipe whose ends are closed when a command is executed. Nobody can execute one in between,
-/// because there is no other thread.
+/// Opens a close-on-exec pipe. Without another thread nothing is executed before the flag is set.
 ///
 /// # Errors
 /// When the system has none left.
@@ -65,7 +64,7 @@ pub(crate) fn private_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// The same, neither of whose ends ever waits.
+/// Opens a close-on-exec pipe with both ends non-blocking.
 ///
 /// # Errors
 /// As [`private_pipe`].
@@ -76,39 +75,39 @@ pub(crate) fn pipe_without_waits() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
-/// Nothing can be opened anew.
+/// Unsupported: a descriptor cannot be reopened.
 pub(crate) fn reopened(_: BorrowedFd<'_>, _: OFlags) -> io::Result<OwnedFd> {
     Err(Errno::NOSYS.into())
 }
 
-/// A pipe holds what it holds.
+/// Does nothing: the buffer of a pipe has a fixed size.
 pub(crate) fn widen(_: BorrowedFd<'_>) {}
 
-/// There is no file in memory.
+/// Unsupported: there are no files in memory.
 pub(crate) fn memory_file() -> io::Result<File> {
     Err(Errno::NOSYS.into())
 }
 
-/// Nothing can be had twice.
+/// Unsupported: the content of a pipe cannot be copied.
 pub(crate) fn tee(_: BorrowedFd<'_>, _: &OwnedFd) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
 }
 
-/// Nothing moves without us.
+/// Unsupported: there is no splice.
 pub(crate) fn drain(_: &OwnedFd, _: &File, _: u64, _: usize) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
 }
 
-/// Nothing moves without us.
+/// Unsupported: there is no splice.
 pub(crate) fn fill(_: &OwnedFd, _: &File, _: u64, _: usize) -> Result<usize, Errno> {
     Err(Errno::NOSYS)
 }
 
-/// What watches for reads: there is none.
+/// An empty type, because reads cannot be watched.
 pub(crate) enum Reads {}
 
 impl Reads {
-    /// Never any.
+    /// Returns `None`.
     pub(crate) fn of_stdin() -> Option<Self> {
         None
     }
@@ -118,7 +117,7 @@ impl Reads {
         match *self {}
     }
 
-    /// Forgets those that there were.
+    /// Forgets the reads so far.
     pub(crate) fn forget(&self) {
         match *self {}
     }

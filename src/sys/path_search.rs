@@ -1,13 +1,13 @@
-//! Where a program may be.
+//! The paths where a program may be.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Where programs are looked for if there is no PATH, as execvp(3) does.
+/// The search path if PATH is not set, as in execvp(3).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// Where a program may be: the place itself if the word holds a slash, else below each directory of
+/// Returns the paths to try: the word itself if it holds a slash, else one below each directory of
 /// PATH.
 pub(crate) fn candidates(program: &OsStr) -> Vec<OsString> {
     if program.is_empty() || has_slash(program) {

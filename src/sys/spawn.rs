@@ -1,8 +1,8 @@
-//! From here to the command.
+//! Spawning a process that executes the command.
 //!
-//! In the group of a terminal the child is forked, because a key may stop it. For a group of its own
-//! Linux has a faster way. std's way is neither: before its hook runs it unblocks all signals, with
-//! our handlers still in place, which must never run in a child.
+//! A child in our own group is forked, because a key of the terminal may stop it. For one that
+//! leads a group Linux has a faster way. std's way is neither: before its hook runs it unblocks all
+//! signals with our handlers, which must never run in a child, still in place.
 
 mod execute;
 
@@ -20,30 +20,30 @@ use super::{SignalState, kill, pending, release_signals, system};
 use crate::signal::Signal;
 use execute::Lists;
 
-/// All that is needed to start a command.
+/// Everything needed to spawn a command.
 pub(crate) struct SpawnSpec<'a> {
-    /// Where the program may be, in the order in which to try; at least one.
+    /// The paths to try, in order; at least one.
     pub(crate) paths: &'a [CString],
     /// The program's name and its arguments.
     pub(crate) words: &'a [CString],
-    /// The environment, an entry each.
+    /// The entries of the environment.
     pub(crate) environment: &'a [&'a CStr],
-    /// What its process exits with if it cannot execute the command.
+    /// The exit codes of a child that cannot execute the command.
     pub(crate) codes: Codes,
-    /// What it has for standard streams where ours would not do.
+    /// The standard streams of the child.
     pub(crate) stdio: &'a ChildStdio,
     /// Whether the command leads a process group of its own.
     pub(crate) leads_group: bool,
-    /// The state of signals that it is to find.
+    /// The signal state that the child starts with.
     pub(crate) signals: &'a SignalState,
 }
 
-/// Exit codes of a child that does not become the command.
+/// The exit codes of a child that fails to execute the command.
 #[derive(Clone, Copy)]
 pub(crate) struct Codes {
     /// There is nothing to execute.
     pub(crate) not_found: u8,
-    /// What there is cannot be executed.
+    /// There is a file, but it cannot be executed.
     pub(crate) not_executable: u8,
     /// Its parent is gone already.
     pub(crate) abandoned: u8,
@@ -51,38 +51,38 @@ pub(crate) struct Codes {
 
 /// A command that was started.
 pub(crate) struct Started {
-    /// Its process; until it is reaped this pid is its own.
+    /// Its pid, which is not reused before it is reaped.
     pub(crate) pid: Pid,
-    /// The signals that were sent to our group before it was in it, a bit each.
+    /// Signals sent to our group before the child was in it, a bit each.
     pub(crate) missed: u64,
 }
 
-/// What the child needs, laid out before it is there. It must not allocate: a lock may be held and
-/// nobody there to release it.
+/// Everything the child needs, prepared before the fork. The child must not allocate: a lock may be
+/// held and nobody there to release it.
 pub(super) struct Child<'a> {
     spec: &'a SpawnSpec<'a>,
     lists: Lists<'a>,
     parent: Pid,
     pub(super) report: ChildReport,
-    /// Where it tells what memory that is not shared cannot.
+    /// Carries the report where memory is not shared.
     pipe: Option<OwnedFd>,
-    /// Both ends of what it waits for: the end of all writers.
+    /// The pipe that it waits on until all writers are closed.
     start_gate: Option<(OwnedFd, OwnedFd)>,
 }
 
-/// What the child tells us.
+/// The report of the child to its parent.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ChildReport {
-    /// The signals that it was given before it executed the command, a bit each.
+    /// Signals pending before it executed the command, a bit each.
     pending_at_exec: u64,
-    /// Why it could not; 0 if it could.
+    /// The error number of the exec; 0 if it succeeded.
     error: c_int,
 }
 
 impl ChildReport {
     const LENGTH: usize = size_of::<u64>() + size_of::<c_int>();
 
-    /// Reads what [`run`] writes; what was not written is zero.
+    /// Decodes the bytes that [`run`] writes; missing ones are zero.
     fn from_bytes(bytes: [u8; Self::LENGTH]) -> Self {
         let (pending_at_exec, error) = bytes.split_at(size_of::<u64>());
         Self {
@@ -95,13 +95,13 @@ impl ChildReport {
 impl Child<'_> {
     fn tell(&self, bytes: &[u8]) {
         if let Some(pipe) = &self.pipe {
-            // It has room for more than this, and whoever reads it is there.
+            // The pipe has room for more than this, and its reader is open.
             let _ = rustix::io::write(pipe, bytes);
         }
     }
 }
 
-/// Starts the command. All signals but those that stop a process must be held back meanwhile.
+/// Spawns the command. All signals but those that stop a process must be blocked meanwhile.
 ///
 /// # Errors
 /// Why there is no process, or why it could not execute the command at the path that came
@@ -127,16 +127,15 @@ pub(crate) fn start(spec: &SpawnSpec<'_>) -> io::Result<Started> {
             missed: arrived & !report.pending_at_exec,
         }),
         error => {
-            // It has exited without a trace of the command, and is taken away before anybody
-            // looks for it.
+            // It never became the command; reap it before anybody looks for it.
             reap(pid);
             Err(io::Error::from_raw_os_error(error))
         }
     }
 }
 
-/// A child with memory of its own, which tells through a pipe. In the group of a terminal a key may
-/// stop it at any moment; it must then not keep us from stopping, too.
+/// Forks a child, which has memory of its own and reports through a pipe. In the group of a
+/// terminal a key may stop it at any moment; it must then not keep us from stopping, too.
 pub(super) fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, u64)> {
     let (reader, writer) = private_pipe()?;
     child.pipe = Some(writer);
@@ -146,12 +145,13 @@ pub(super) fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, 
     if pid == 0 {
         run((&raw mut child).cast::<c_void>());
     }
-    // What came before the fork has come to us alone, and is told from what comes to both by the child,
-    // which holds it back, too, until we have looked. Later we would find what the command has got.
+    // A signal from before the fork is pending here alone. One from after it is pending in the
+    // child as well, which waits with signals blocked until we have looked. Later we would find
+    // signals that the command has got.
     let arrived = pending_bits();
     child.start_gate = None;
     let pid = pid_or_error(pid)?;
-    // The end is heard of when the only writers are gone: by exec, or by exit.
+    // The read ends when the last writer is closed: by exec, or by exit.
     child.pipe = None;
     let (mut said, mut length) = ([0; ChildReport::LENGTH], 0);
     while length < said.len() {
@@ -160,7 +160,7 @@ pub(super) fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, 
             Ok(read) => length += read,
             Err(Errno::INTR) => {}
             Err(error) => {
-                // Nothing may run that nobody knows the state of.
+                // Leave no child running in an unknown state.
                 let _ = kill(pid.as_raw_nonzero().get(), Signal::KILL);
                 reap(pid);
                 return Err(error.into());
@@ -181,16 +181,16 @@ pub(super) fn pid_or_error(pid: c_int) -> io::Result<Pid> {
     Pid::from_raw(pid).ok_or_else(|| io::Error::from_raw_os_error(libc::EAGAIN))
 }
 
-/// The signals that are held back and have arrived, a bit each.
+/// Returns the pending signals, a bit each.
 fn pending_bits() -> u64 {
     let pending = pending();
     let arrived = Signal::all().filter(|signal| pending.has(*signal));
     arrived.fold(0, |bits, signal| bits | signal.bit())
 }
 
-/// The child's way to the command.
+/// Runs in the child: prepares it and executes the command.
 pub(super) extern "C" fn run(child: *mut c_void) -> c_int {
-    // SAFETY: this is what the caller has, who stands still or has memory of its own.
+    // SAFETY: the pointer is to the child of the caller, who stands still or has memory of its own.
     let child = unsafe { &mut *child.cast::<Child<'_>>() };
     if let Some((reader, writer)) = child.start_gate.take() {
         drop(writer);
@@ -214,7 +214,7 @@ pub(super) extern "C" fn run(child: *mut c_void) -> c_int {
     unsafe { libc::_exit(status.into()) }
 }
 
-/// Signals as our caller left them, and a TERM for the command should we die.
+/// Restores signals and streams, and requests TERM for the command should we die.
 fn prepare(child: &Child<'_>) {
     for saved in &child.spec.signals.dispositions {
         saved.restore();
@@ -226,10 +226,9 @@ fn prepare(child: &Child<'_>) {
         let _ = setpgid(None, None);
     }
     system::die_with_parent();
-    // From another pid namespace than ours, as the first process of a new one has it, we have no
-    // pid that could be compared.
+    // The first process of a new pid namespace sees no pid of a parent outside it to compare.
     if getppid().is_some_and(|parent| parent != child.parent) {
-        // SAFETY: we died in between, and the signal will not come any more.
+        // SAFETY: as in [`run`]; the parent has died, and its signal will not come any more.
         unsafe { libc::_exit(child.spec.codes.abandoned.into()) };
     }
 }

@@ -1,7 +1,7 @@
-//! What our caller has given to us, as it was before we touched it.
+//! The state inherited from our caller, as it was before we changed it.
 //!
-//! Rust's runtime would touch it before `main`, so the program does without: its entry is the C
-//! library's, and what the runtime does for safety's sake is done here, after a look.
+//! Rust's runtime would change it before `main`, so the program does without: its entry is the C
+//! library's, and the runtime's safety measures are taken here, after a look.
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::io;
@@ -22,12 +22,12 @@ static SIGPIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 /// Whether stdin, stdout and stderr were closed when the process started.
 static WAS_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
-/// Notes what our caller has given to us, and makes it safe to work with: what is written to a pipe
-/// without a reader is an error and no death, and no file of ours takes the place of a standard
-/// stream.
+/// Records the disposition of SIGPIPE and which standard streams are closed, and makes both safe: a
+/// write to a pipe without a reader is an error and no death, and no file of ours takes the place
+/// of a standard stream.
 ///
 /// # Errors
-/// When there is nothing to put where a standard stream is closed.
+/// When nothing can be opened in place of a closed standard stream.
 pub(crate) fn sanitize_std_fds() -> io::Result<()> {
     let saved = SavedDisposition::ignoring(Signal::PIPE);
     SIGPIPE_WAS_IGNORED.store(saved.was_ignored, Ordering::Relaxed);
@@ -44,7 +44,7 @@ pub(crate) fn sanitize_std_fds() -> io::Result<()> {
     Ok(())
 }
 
-/// The words of our command line, as the C library gives them to `main`.
+/// Returns the words of our command line, as the C library gives them to `main`.
 ///
 /// # Safety
 /// `words` must be a list of `count` strings that end in NUL.
@@ -80,7 +80,7 @@ pub(crate) fn saved_sigpipe() -> SavedDisposition {
     }
 }
 
-/// Our environment as it was given to us, whatever its entries look like.
+/// Returns our environment as inherited, malformed entries included.
 pub(crate) fn environment() -> Vec<&'static CStr> {
     unsafe extern "C" {
         static environ: *const *const c_char;

@@ -1,4 +1,4 @@
-//! Standard streams: what stands in for them, and how the last line of stderr stands.
+//! Standard streams: those of a child, and the state of the last line of stderr.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-/// What stands in for the standard streams of a command, where ours would not do.
+/// The standard streams of a child. Where one is `None`, it inherits ours.
 #[derive(Default)]
 pub(crate) struct ChildStdio {
     pub(crate) stdin: Option<OwnedFd>,
@@ -17,7 +17,7 @@ pub(crate) struct ChildStdio {
 }
 
 impl ChildStdio {
-    /// What a command between two attempts has for standard streams.
+    /// Returns the streams of the hook: /dev/null for stdin, our stderr for stdout.
     ///
     /// # Errors
     /// When the system is short of descriptors, or has no /dev/null.
@@ -29,8 +29,8 @@ impl ChildStdio {
         })
     }
 
-    /// Puts them where a command looks for them, in its process. It cannot fail: none of them has
-    /// the number of a standard stream, because all of these are open from the start.
+    /// Duplicates them to descriptors 0 to 2, in the child. It cannot fail: these are open from the
+    /// start, so that none of the others has such a number.
     pub(super) fn put_in_place(&self) {
         let puts = [
             (&self.stdin, dup2_stdin as fn(_) -> _),
@@ -43,40 +43,40 @@ impl ChildStdio {
     }
 }
 
-/// Where nothing is read from.
+/// The path of the null device.
 pub(crate) const NULL: &str = "/dev/null";
 
-/// /dev/null, to read.
+/// Opens /dev/null for reading.
 pub(crate) fn null() -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(NULL, flags, Mode::empty())?)
 }
 
-// There is one stderr, and two who write to it: what passes on the command's output, and what says
-// our own lines. Who cannot know of the other writes behind a line that has no end.
+// Two parts write to the one stderr: the pump of the command's output, and our own messages. One
+// that did not know of the other would write behind an unterminated line.
 
-/// Whether all that the command writes to stderr passes through us.
+/// Whether all of the command's stderr passes through us.
 static STDERR_IS_FOLLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the last that went to stderr was not the end of a line.
+/// Whether the last byte written to stderr did not end a line.
 static STDERR_LINE_IS_OPEN: AtomicBool = AtomicBool::new(false);
 
-/// From now on all that the command writes to stderr passes through us.
+/// Notes that all of the command's stderr passes through us from now on.
 pub(crate) fn follow_stderr() {
     STDERR_IS_FOLLOWED.store(true, Ordering::Relaxed);
 }
 
-/// Notes the last byte that went to stderr.
+/// Notes the last byte written to stderr.
 pub(crate) fn note_on_stderr(last: u8) {
     STDERR_LINE_IS_OPEN.store(last != b'\n', Ordering::Relaxed);
 }
 
-/// Whether it is known how the last line of stderr stands.
+/// Whether the state of the last line of stderr is known.
 pub(crate) fn knows_stderr_line() -> bool {
     STDERR_IS_FOLLOWED.load(Ordering::Relaxed) || stderr_line_is_open()
 }
 
-/// Whether the last line of stderr has no end.
+/// Whether the last line of stderr is unterminated.
 pub(crate) fn stderr_line_is_open() -> bool {
     STDERR_LINE_IS_OPEN.load(Ordering::Relaxed)
 }

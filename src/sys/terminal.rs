@@ -1,4 +1,4 @@
-//! Whether there is a terminal, and where.
+//! Terminals: which there is, who is in front, its modes and its width.
 
 use std::env;
 use std::io::{IsTerminal as _, stderr, stdin, stdout};
@@ -19,34 +19,34 @@ pub(crate) fn is_controlled() -> bool {
     .is_ok()
 }
 
-/// Whether people read stderr as it comes.
+/// Whether stderr is a terminal, which people read as it comes.
 pub(crate) fn stderr_is_terminal() -> bool {
     stderr().is_terminal()
 }
 
-/// Whether a line on stderr may change under people's eyes: there is a terminal that can do it, and
-/// nobody keeps what is written there.
+/// Whether a line on stderr may be rewritten in place: the terminal can do it, and nobody records
+/// its output.
 pub(crate) fn may_change() -> bool {
     let is_dumb = env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     stderr_is_terminal() && !is_dumb && env::var_os("CI").is_none()
 }
 
-/// Whether the terminal is ours to write to now, and not another job's.
+/// Whether our job is in the foreground of the terminal.
 pub(crate) fn is_in_front() -> bool {
     tcgetpgrp(stderr()).is_ok_and(|group| group == getpgrp())
 }
 
-/// How a terminal reads and writes.
+/// The modes of a terminal.
 pub(crate) struct Modes(Termios);
 
-/// The modes of the terminal on stdin, if there is one.
+/// Reads the modes of the terminal on stdin, if there is one.
 pub(crate) fn modes() -> Option<Modes> {
     tcgetattr(stdin()).ok().map(Modes)
 }
 
 impl Modes {
-    /// Gives them back to the terminal on stdin, if stdout is the same and it is ours now. Output
-    /// that is held does not hold us up.
+    /// Restores them on the terminal of stdin, if stdout is the same and our job is in the
+    /// foreground. It does not wait for pending output.
     pub(crate) fn give_back(&self) {
         let device = |stream: BorrowedFd<'_>| {
             let is_terminal = stream.is_terminal();
@@ -63,9 +63,9 @@ impl Modes {
     }
 }
 
-/// How many columns the terminal on stderr has.
+/// Returns the width of the terminal on stderr, in columns.
 pub(crate) fn columns() -> usize {
     let columns = tcgetwinsize(stderr()).map_or(0, |size| size.ws_col);
-    // A terminal that does not know is as wide as they were made to be.
+    // 80 is the traditional width, for a terminal that reports none.
     if columns == 0 { 80 } else { columns.into() }
 }

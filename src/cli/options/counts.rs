@@ -1,4 +1,4 @@
-//! What counts as a success and what is worth a retry.
+//! Options for what is a success and what is retried.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! What the help says of each option. It stands at the option, as its description; but only a call
-//! for help has it copied into the parser, which is a tenth of all instructions of a run.
+//! The help of each option. It stands at the option, as its description; but only a call for help
+//! copies it into the parser, which is a tenth of all instructions of a run.
 
 use clap::{Arg, Command};
 
@@ -27,7 +27,7 @@ macro_rules! options {
         }
 
         impl $name {
-            /// What is said of each of these options.
+            /// The help of each of these options.
             $vis const TEXTS: $crate::cli::options::explained::Texts =
                 &[$((stringify!($field), concat!($($line, "\n"),*))),*];
         }
@@ -35,7 +35,7 @@ macro_rules! options {
 }
 pub(super) use options;
 
-/// The command with what is said of its options.
+/// Adds the help of its options to a command.
 pub(super) fn explained(command: Command, texts: &[Texts]) -> Command {
     let texts = texts.iter().copied().flatten();
     texts.fold(command, |command, (option, text)| {
@@ -43,7 +43,7 @@ pub(super) fn explained(command: Command, texts: &[Texts]) -> Command {
     })
 }
 
-/// The first paragraph is the short help, all of them are the long one.
+/// Sets the help of an option: the first paragraph is the short one, all of them are the long one.
 fn explain(option: Arg, text: &str) -> Arg {
     let paragraphs: Vec<String> = text
         .split("\n\n")

@@ -1,4 +1,4 @@
-//! What is said, and what else there is.
+//! Options for reports, and the remaining ones.
 
 use std::path::PathBuf;
 

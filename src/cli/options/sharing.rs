@@ -1,4 +1,4 @@
-//! What bounds many runs together.
+//! Options for a budget that many runs share.
 
 use std::path::PathBuf;
 

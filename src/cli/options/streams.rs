@@ -1,4 +1,4 @@
-//! What flows in and out of an attempt, and what is run between two.
+//! Options for the streams of an attempt, and for the hook between two.
 
 use clap::{Args, ValueEnum};
 

@@ -9,13 +9,13 @@ use clap::{Arg, Command};
 use crate::cli::values::suggest;
 use crate::escape::{escaped, shortened};
 
-/// What a file cannot say: it would be another program, or none.
+/// Options that a file cannot give: it would be another program, or none.
 const NOT_FOR_FILES: [&str; 6] = ["policy", "plan", "dry-run", "clients", "help", "version"];
 
 /// The options that name a file, which no shell expands here.
 const PATHS: [&str; 3] = ["log", "shared", "retry-after"];
 
-/// A line that says something.
+/// A line that names an option.
 pub(super) struct Line<'a> {
     pub(super) number: usize,
     pub(super) name: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct Line<'a> {
     pub(super) word: OsString,
 }
 
-/// The lines of a file that say something, each of which names an option.
+/// Returns the lines of a file that name an option, without blank lines and comments.
 pub(super) fn read<'a>(path: &Path, text: &'a str, parser: &Command) -> Result<Vec<Line<'a>>> {
     let mut lines = Vec::new();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -39,18 +39,18 @@ pub(super) fn read<'a>(path: &Path, text: &'a str, parser: &Command) -> Result<V
     Ok(lines)
 }
 
-/// An error with its place in the file.
+/// Adds its place in the file to an error.
 pub(super) fn located(path: &Path, number: usize, error: &Error) -> Error {
     anyhow!("{}: {error}", place(path, number))
 }
 
-/// A line of a file, in words.
+/// Names a line of a file in a message.
 pub(super) fn place(path: &Path, number: usize) -> String {
     let path = shortened(&escaped(path.as_os_str()));
     format!("policy file '{path}', line {number}")
 }
 
-/// The last value that a file gives an option, whatever else is wrong with the file.
+/// Returns the last value that a file gives an option, whatever else is wrong with the file.
 pub(in crate::cli) fn last_value<'a>(text: &'a str, option: &str) -> Option<&'a str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = text.lines().rev().map(|line| split(line.trim_start()));
@@ -58,7 +58,7 @@ pub(in crate::cli) fn last_value<'a>(text: &'a str, option: &str) -> Option<&'a 
     values.next()
 }
 
-/// A name, and the value behind it if there may be one.
+/// Splits a line into a name, and the value behind it if there may be one.
 fn split(text: &str) -> (&str, Option<&str>) {
     let end = text.find(|c: char| c.is_ascii_whitespace() || c == '=');
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -110,12 +110,12 @@ fn parse<'a>(parser: &Command, number: usize, text: &'a str) -> Result<Line<'a>>
     })
 }
 
-/// What the value of an option is to whoever reads it.
+/// The syntax of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A regular expression, to its last blank.
+    /// A regular expression, trailing blanks included.
     Pattern,
-    /// What a shell reads, with quotes, comments and variables of its own.
+    /// A shell script, with quotes, comments and variables of its own.
     Script,
     /// The name of a file.
     Path,
@@ -137,8 +137,8 @@ impl Kind {
     }
 }
 
-/// Says what to write to somebody who writes a value as for a shell, where it would be taken as it
-/// stands: with quotes around it, a comment behind it, or `~`.
+/// Rejects a value written as for a shell, which would be taken as it stands: with quotes around
+/// it, a comment behind it, or `~`. The error says what to write.
 fn check_habits(name: &str, value: &str) -> Result<()> {
     let kind = Kind::of(name);
     let write = |value: &str| {
@@ -177,7 +177,7 @@ fn check_habits(name: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// What stands between quotes, if they are around all of the value.
+/// Strips quotes, if they are around all of the value.
 fn without_quotes(value: &str) -> Option<&str> {
     let value = value.trim_end();
     let around = |quote| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -186,14 +186,14 @@ fn without_quotes(value: &str) -> Option<&str> {
         .find_map(|quote| around(quote).filter(|inner| !inner.contains(quote)))
 }
 
-/// What stands before a comment, if there is one.
+/// Strips a comment, if there is one.
 fn without_comment(kind: Kind, value: &str) -> Option<&str> {
     let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let (at, _) = value.match_indices('#').find(|(at, _)| {
         let (before, behind) = (value[..*at].chars(), value[at + 1..].chars());
         match kind {
             Kind::Script => false,
-            // A mark with something at it is more likely to be part of what is looked for.
+            // A # with something at it is more likely to be part of the pattern.
             Kind::Pattern => *at > 0 && is_blank(before.last()) && is_blank({ behind }.next()),
             Kind::Path | Kind::Word => is_blank(before.last()),
         }
@@ -201,7 +201,7 @@ fn without_comment(kind: Kind, value: &str) -> Option<&str> {
     Some(value[..at].trim_end())
 }
 
-/// What of a path only a shell would replace by something else: a `~` at its beginning, or a variable.
+/// Returns the part of a path that a shell would expand: a `~` at its beginning, or a variable.
 fn expanded_by_shells(path: &str) -> Option<&str> {
     if path.starts_with('~') {
         return Some("~");

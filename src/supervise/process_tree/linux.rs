@@ -10,22 +10,22 @@ use rustix::process::{Pid, PidfdFlags, getpgrp, getpid, pidfd_open};
 
 use super::{Found, Knowledge, Outsider, Process, Scope};
 
-/// What /proc/PID/stat says of a process that is alive.
+/// The fields of /proc/PID/stat that are used.
 #[derive(Clone, Copy)]
 struct Stat {
     process: Process,
     parent: i32,
     group: i32,
     has_ended: bool,
-    /// Whether it has left one program and is not in the next.
+    /// Whether it is in the middle of an exec.
     is_executing: bool,
-    /// How long its environment is; 0 where we may not look at it.
+    /// The length of its environment in bytes; 0 where we may not read it.
     environment: usize,
 }
 
-/// The members that are alive and not in `known`; nothing if that cannot be known. With `struck`,
-/// when the newest process had been started when the limit was reached, those are found as well who
-/// were left without a parent since.
+/// Finds the live members that are not in `known`; `None` if processes cannot be listed. With
+/// `struck`, the newest start time when the limit was reached, processes orphaned since are found
+/// as well.
 pub(super) fn find(
     scope: Scope,
     env_markers: &[Vec<u8>],
@@ -42,7 +42,7 @@ pub(super) fn find(
             false
         })
     };
-    // What was run before the attempt has the same marks, and may have left a daemon.
+    // The hook has the same markers, and may have left a daemon.
     let since = match scope {
         Scope::Group(_) => None,
         Scope::Descendants(_) => read(child).ok().flatten().map(|is| is.process.started),
@@ -55,7 +55,7 @@ pub(super) fn find(
                 && bears(stat.process.pid)
         }
     };
-    // Whose parent has ended as soon as the limit was reached is no daemon of one that left before.
+    // A process orphaned since the limit was reached is no daemon that had left before.
     let is_abandoned = |stat: &Stat| {
         let is_new = |struck| stat.process.started >= struck;
         struck.is_some_and(is_new)
@@ -78,7 +78,7 @@ pub(super) fn find(
     })
 }
 
-/// Everything below the child and the members known already, whose parents may be gone.
+/// Returns the descendants of the child and of the known members, whose parents may be gone.
 fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
     let is_alive = |known: &&Process| all.iter().any(|stat| stat.process == **known);
     let known = known.iter().filter(is_alive).map(|process| process.pid);
@@ -86,7 +86,7 @@ fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
     let mut below: Vec<Process> = Vec::new();
     while let Some(parent) = parents.pop() {
         for stat in all.iter().filter(|stat| stat.parent == raw(parent)) {
-            // What was read one after the other may form a circle that never was.
+            // Entries read one after the other may form a cycle that never existed.
             if !below.contains(&stat.process) {
                 parents.push(stat.process.pid);
                 below.push(stat.process);
@@ -96,13 +96,13 @@ fn below(child: Pid, known: &[Process], all: &[Stat]) -> Vec<Process> {
     below
 }
 
-/// Those outside the group that this child leads who are linked to it by parents.
+/// Returns the descendants of this child that are outside the group it leads.
 pub(super) fn outside(leader: Pid) -> Vec<Outsider> {
     let Ok(Some(child)) = read(leader) else {
         return Vec::new();
     };
     let (mut parents, mut outside) = (vec![child], Vec::new());
-    // Each is found once, below the one parent that it has; a circle that never was ends here.
+    // Each is found once, below its one parent; the bound ends a cycle that never existed.
     for _ in 0..MOST_PARENTS {
         let Some(parent) = parents.pop() else { break };
         for stat in children(parent.process.pid) {
@@ -119,11 +119,11 @@ pub(super) fn outside(leader: Pid) -> Vec<Outsider> {
     outside
 }
 
-/// How many processes are asked for their children when a signal comes, which is not to be late.
+/// The most processes whose children are listed when a signal comes, which must not be late.
 const MOST_PARENTS: usize = 1000;
 
-/// The children of a process that are alive. The kernel lists them for each of its threads, or it
-/// was built without that; then all processes are looked at.
+/// Returns the live children of a process. The kernel lists them by thread; if it was built without
+/// that, all processes are scanned.
 fn children(parent: Pid) -> Vec<Stat> {
     let threads = fs::read_dir(format!("/proc/{}/task", raw(parent)));
     let lists = threads.into_iter().flatten().map(|thread| {
@@ -150,8 +150,8 @@ fn raw(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
 
-/// Whether a process was started with all these entries in its environment; nothing if an exec has
-/// come between, which leaves what is read empty, or cut off.
+/// Whether a process was started with all these entries in its environment; `None` if an exec was
+/// under way, which leaves the text read empty or cut off.
 fn bears(pid: Pid, env_markers: &[Vec<u8>]) -> Option<bool> {
     let environment = fs::read(format!("/proc/{}/environ", raw(pid))).unwrap_or_default();
     let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
@@ -166,8 +166,8 @@ fn bears(pid: Pid, env_markers: &[Vec<u8>]) -> Option<bool> {
     is_other.then_some(false)
 }
 
-/// All processes that are alive; nothing where that cannot be known: /proc is missing or belongs to
-/// another pid namespace, or there is no descriptor left to read it.
+/// Returns all live processes; `None` where /proc is missing or belongs to another pid namespace,
+/// or there is no descriptor left to read it.
 fn processes() -> Option<Vec<Stat>> {
     let ourselves = fs::read_link("/proc/self").ok()?;
     if ourselves.to_str()? != getpid().as_raw_nonzero().to_string() {
@@ -184,12 +184,12 @@ fn processes() -> Option<Vec<Stat>> {
     Some(stats)
 }
 
-/// What is said of a process; nothing if it has ended.
+/// Reads the entry of a process; `None` if it has ended.
 fn stat(pid: Pid) -> io::Result<Option<Stat>> {
     Ok(read(pid)?.filter(|stat| !stat.has_ended))
 }
 
-/// What is said of a process; nothing if it is gone.
+/// Reads the entry of a process, which may be a zombie; `None` if it is gone.
 fn read(pid: Pid) -> io::Result<Option<Stat>> {
     match fs::read(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
         Ok(text) => Ok(parse(pid, &text)),
@@ -202,7 +202,7 @@ fn read(pid: Pid) -> io::Result<Option<Stat>> {
 }
 
 fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
-    // The name in parentheses may hold anything, more of them included.
+    // The name in parentheses may hold anything, parentheses included.
     let fields = text.get(text.iter().rposition(|byte| *byte == b')')? + 2..)?;
     let fields = std::str::from_utf8(fields).ok()?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
@@ -217,7 +217,7 @@ fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
     };
     let (parent, group) = (field(4)?.parse().ok()?, field(5)?.parse().ok()?);
     let place = |number| field(number).map_or(Some(0_usize), |place| place.parse().ok());
-    // Threads of the kernel itself bear the flag PF_KTHREAD.
+    // Kernel threads have the flag PF_KTHREAD.
     let is_program = field(9)?.parse::<u32>().ok()? & 0x20_0000 == 0;
     Some(Stat {
         process,
@@ -229,18 +229,18 @@ fn parse(pid: Pid, text: &[u8]) -> Option<Stat> {
     })
 }
 
-/// Whether a process has ended; as a zombie it has. Where that cannot be read, it may be alive.
+/// Whether a process has ended, a zombie included. One that cannot be read may be alive.
 pub(super) fn has_ended(process: Process) -> bool {
     stat(process.pid).is_ok_and(|now| now.is_none_or(|now| now.process != process))
 }
 
-/// A watch on this very process.
+/// Opens a pidfd for exactly this process.
 ///
 /// # Errors
 /// When it has ended, or there is no descriptor left.
 pub(super) fn watch(process: Process) -> io::Result<OwnedFd> {
     let watch = pidfd_open(process.pid, PidfdFlags::empty())?;
-    // The pid may have been given away before it was opened.
+    // The pid may have been reused before it was opened.
     if has_ended(process) {
         Err(Errno::SRCH.into())
     } else {
@@ -297,7 +297,7 @@ mod tests {
             ),
             ("4194304", "0", "0 0", true, 0),
             ("4194304", "0", "140728292677954 140728292677954", true, 0),
-            // A thread of the kernel's.
+            // A kernel thread.
             ("69238880", "0", "0 0", false, 0),
         ] {
             let between = "0 ".repeat(23);

@@ -1,4 +1,4 @@
-//! Members are never known here.
+//! Stubs for systems where members cannot be listed.
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Signals to the processes of an attempt.
+//! Signals to the members of a process tree.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use super::{Member, Process, ProcessTree, Scope, has_ended, has_lost_parent, out
 use crate::signal::Signal;
 use crate::sys;
 
-/// How often what was started at the last moment is looked for at a time.
+/// The most rounds of STOP and refresh before KILL.
 const MOST_ROUNDS: usize = 8;
 
 impl ProcessTree {
-    /// Whether somebody is left in the group, for all that can be learned of it.
+    /// Whether the group has a process left, as far as a null signal can tell.
     pub(super) fn answers(&self) -> bool {
         match self.scope {
             Scope::Group(leader) => test_kill_process_group(leader) != Err(Errno::SRCH),
@@ -22,16 +22,16 @@ impl ProcessTree {
         }
     }
 
-    /// Sends a signal to where it would have gone without us: the child, or its group.
+    /// Sends a signal where it would have gone without retry: to the child, or to its group.
     ///
     /// # Errors
-    /// EPERM when one may not be signalled by us, ESRCH when nobody is there.
+    /// EPERM when we may not signal a process, ESRCH when there is none.
     pub(in crate::supervise) fn pass(&self, signal: Signal) -> io::Result<()> {
         match self.scope {
             Scope::Descendants(child) => send(child, signal),
             Scope::Group(leader) => {
                 let group = sys::kill(-leader.as_raw_nonzero().get(), signal);
-                // It may have gone to another group meanwhile.
+                // The child may have moved to another group.
                 match getpgid(Some(leader)) {
                     Ok(group_now) if group_now != leader && !self.is_reaped => {
                         group.or(send(leader, signal))
@@ -45,7 +45,7 @@ impl ProcessTree {
     /// Sends a signal to the child and all members.
     ///
     /// # Errors
-    /// EPERM when one may not be signalled by us; that one is gone is no error.
+    /// EPERM when we may not signal a process; one that is gone is no error.
     pub(in crate::supervise) fn signal(&self, signal: Signal) -> io::Result<()> {
         let passed = self.pass(signal);
         let mut sent = vec![passed];
@@ -59,19 +59,19 @@ impl ProcessTree {
         refusal.map_or(Ok(()), Err)
     }
 
-    /// Whether a process is reached with the group that the child leads.
+    /// Whether a signal to the child's group reaches a process.
     fn is_in_group(&self, process: Process) -> bool {
         matches!(self.scope, Scope::Group(leader) if getpgid(Some(process.pid)) == Ok(leader))
     }
 
-    /// Sends KILL to all, and to whom they have started before it reached them.
+    /// Sends KILL to the child and all members, those they start meanwhile included.
     ///
     /// # Errors
     /// As [`ProcessTree::signal`].
     pub(in crate::supervise) fn kill(&mut self) -> io::Result<()> {
         self.refresh();
-        // Whoever is stopped starts nobody and leaves nobody without a parent, so that each round
-        // can only find what was started before it.
+        // A stopped process neither forks nor orphans its children, so that each round can only
+        // find what was started before it.
         for _ in 0..MOST_ROUNDS {
             let _ = self.signal(Signal::STOP);
             if !self.refresh() {
@@ -82,17 +82,17 @@ impl ProcessTree {
         self.signal(Signal::KILL)
     }
 
-    /// Whether, of a group whose leader is reaped, somebody is left whom we may not signal and
+    /// Whether a group whose leader is reaped still holds a process that we may not signal and
     /// perhaps not see.
     pub(in crate::supervise) fn has_unseen_rest(&self) -> bool {
         let Scope::Group(leader) = self.scope else {
             return false;
         };
-        // Nothing is sent, so that nothing is lost if the number has been given to another group.
+        // A null signal does no harm if the id has been reused by another group.
         test_kill_process_group(leader).is_err_and(|error| error == Errno::PERM)
     }
 
-    /// A last KILL to a group after a time limit, while its leader's pid still pins the group's.
+    /// Sends a last KILL to the group after a time limit, while its leader's pid still pins the id.
     pub(in crate::supervise) fn kill_group(&self, after_limit: bool) {
         if let (true, Scope::Group(leader)) = (after_limit && !self.is_reaped, self.scope) {
             let _ = sys::kill(-leader.as_raw_nonzero().get(), Signal::KILL);
@@ -104,24 +104,23 @@ pub(super) fn send(pid: Pid, signal: Signal) -> io::Result<()> {
     sys::kill(pid.as_raw_nonzero().get(), signal)
 }
 
-/// A process outside the group that was linked to it when a signal came, and its parent then. The
-/// group is told by one call, and those who have put others outside of it, such as timeout(1), pass a
-/// signal on by themselves; but nobody does once the parents are gone.
+/// A descendant that was outside the group when a signal came, and its parent then. A signal to the
+/// group reaches parents such as timeout(1), which pass it on; once they are gone, nobody does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outsider {
     pub(super) process: Process,
     pub(super) parent: Process,
-    /// Whether the parent stands in the group, and is not the child: it was told as well, and may
+    /// Whether the parent is in the group, but not the child: it got the signal as well, and may
     /// end a moment later than the child.
     pub(super) may_lose_it_yet: bool,
 }
 
-/// All of them.
+/// The recorded outsiders.
 #[derive(Default)]
 pub(super) struct Outsiders(Vec<Outsider>);
 
 impl Outsiders {
-    /// Notes those that there are as a signal comes.
+    /// Records the current ones as a signal comes.
     pub(super) fn note(&mut self, leader: Pid) {
         let now = outside(leader);
         self.0
@@ -129,7 +128,7 @@ impl Outsiders {
         self.0.extend(now);
     }
 
-    /// The child has ended: tells the signal, once, to those who have lost their parent.
+    /// Sends the signal, once, to those that the child's end has left without their parent.
     pub(super) fn pass_to_orphans(&mut self, signal: Signal) {
         for one in self.0.drain(..) {
             if one.may_lose_it_yet {
@@ -143,7 +142,7 @@ impl Outsiders {
     }
 }
 
-/// Waits a moment for a process to end.
+/// Waits up to 200 ms for a process to end.
 fn await_end(process: Process) {
     const MOMENT: Timespec = Timespec {
         tv_sec: 0,

@@ -5,14 +5,14 @@ use std::{io, ptr};
 
 use super::SpawnSpec;
 
-/// What runs a script without an interpreter line, as execvp(3) has it.
+/// The interpreter of a script without an interpreter line, as in execvp(3).
 const SHELL: &CStr = c"/bin/sh";
 
-/// The lists of execve(2), laid out before there is a child, which must not allocate.
+/// The lists of execve(2), built before the fork, because a child must not allocate.
 pub(super) struct Lists<'a> {
     paths: &'a [CString],
     argv: Vec<*const c_char>,
-    /// The same behind a shell and the place for a script.
+    /// The same behind the shell and a slot for the path of the script.
     script: Vec<*const c_char>,
     environment: Vec<*const c_char>,
 }
@@ -29,9 +29,9 @@ impl<'a> Lists<'a> {
         }
     }
 
-    /// Executes the command from the first path that can be executed. It returns only if there is
-    /// none, with the error that says most, as execvp(3) does: a file that may not be executed says
-    /// more than places where there is none.
+    /// Executes the command from the first path that works. It returns only if there is none, with
+    /// the most telling error, as execvp(3) does: a file that may not be executed says more than
+    /// paths without one.
     pub(super) fn execute(&mut self) -> c_int {
         let mut error = libc::ENOENT;
         for path in self.paths {
@@ -46,7 +46,7 @@ impl<'a> Lists<'a> {
                 | libc::ETIMEDOUT
                     if self.paths.len() > 1 => {}
                 libc::ENOEXEC => {
-                    // A script that does not say by what it is to be run.
+                    // A script without an interpreter line.
                     self.script[1] = path;
                     return execute_at(self.script[0], &self.script, &self.environment);
                 }
@@ -61,7 +61,7 @@ fn pointers<'a>(strings: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
     strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
 }
 
-/// Executes what is at this path, or tells why not.
+/// Executes the file at a path, or returns the error number.
 fn execute_at(
     path: *const c_char,
     words: &[*const c_char],
