@@ -13,7 +13,7 @@ use crate::sys;
 ///
 /// # Errors
 /// When the system provides no random numbers.
-pub(crate) fn of(job: &Job) -> Result<(u64, String)> {
+pub(crate) fn seed_and_run_id(job: &Job) -> Result<(u64, String)> {
     if job.seed.is_none() && job.policy.draws() {
         let [seed, upper, lower] = entropy()?;
         return Ok((seed, name([upper, lower])));

@@ -143,7 +143,7 @@ fn complaint(error: &Error, format: Format, begun: Instant) -> String {
 
 /// Runs the job in the real world.
 fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> {
-    let (seed, run_id) = chance::of(job)?;
+    let (seed, run_id) = chance::seed_and_run_id(job)?;
     let mut world = supervise::Supervisor::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());

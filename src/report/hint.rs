@@ -7,7 +7,7 @@ use crate::escape;
 use crate::status::{FaultClass, Outcome};
 
 /// Returns a hint for a command that could not be started, in parentheses; empty if there is none.
-pub(super) fn of(outcome: &Outcome, program: &OsStr) -> String {
+pub(super) fn render(outcome: &Outcome, program: &OsStr) -> String {
     match outcome {
         Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {}
         _ => return String::new(),
@@ -126,7 +126,10 @@ mod tests {
             class: FaultClass::NotFound,
             reason: "not found".into(),
         };
-        assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new(program)), hint);
+        assert_eq!(
+            render(&Outcome::NotStarted(fault), OsStr::new(program)),
+            hint
+        );
     }
 
     #[test]
@@ -185,7 +188,7 @@ mod tests {
                 class,
                 reason: String::new(),
             };
-            assert_eq!(of(&Outcome::NotStarted(fault), OsStr::new("f")), "");
+            assert_eq!(render(&Outcome::NotStarted(fault), OsStr::new("f")), "");
         }
     }
 }

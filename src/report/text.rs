@@ -183,7 +183,7 @@ impl<'a> Text<'a> {
         let outcome = &ended.ending.outcome;
         match reason {
             Reason::NeverStarts => {
-                Stopped::Alone(format!("{outcome}{}", hint::of(outcome, self.program)))
+                Stopped::Alone(format!("{outcome}{}", hint::render(outcome, self.program)))
             }
             Reason::Signal(signal) => {
                 let (attempt, took) = (self.numbered(ended.attempt), Shown(ended.took));
