@@ -59,6 +59,16 @@ pub(crate) enum Jitter {
     Decorrelated,
 }
 
+impl Jitter {
+    /// Whether a delay depends on the delay before it, and not on a ceiling.
+    pub(crate) fn follows_previous_delay(self) -> bool {
+        match self {
+            Self::None | Self::Full | Self::Equal | Self::Around(_) => false,
+            Self::Decorrelated => true,
+        }
+    }
+}
+
 impl fmt::Display for Jitter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -14,7 +14,7 @@ use anyhow::{Result, bail, ensure};
 use clap::{Command, FromArgMatches as _};
 
 use crate::backoff::{Backoff, Curve, Jitter};
-use crate::job::{Format, Grouping, Input, Job, StreamPolicy, Supervision, Verbosity};
+use crate::job::{Format, Grouping, Input, Job, Output, StreamPolicy, Supervision, Verbosity};
 use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
@@ -177,9 +177,13 @@ impl Cli {
             Some(InputName::Replay) => Input::Replay,
             Some(InputName::Null) => Input::Null,
         };
+        let stdout = match self.streams.stdout {
+            None | Some(OutputName::Stream) => Output::Stream,
+            Some(OutputName::Once) => Output::Once,
+        };
         StreamPolicy {
             stdin,
-            stdout_once: self.streams.stdout == Some(OutputName::Once),
+            stdout,
             heads: self.server.retry_after.clone(),
         }
     }

@@ -73,8 +73,8 @@ pub(crate) struct Supervision {
 pub(crate) struct StreamPolicy {
     /// Where its stdin comes from.
     pub(crate) stdin: Input,
-    /// Whether its stdout is held back until it is known to be the last.
-    pub(crate) stdout_once: bool,
+    /// Where its stdout goes.
+    pub(crate) stdout: Output,
     /// Where to look for `Retry-After`.
     pub(crate) heads: Option<RetryAfterSource>,
 }
@@ -90,6 +90,15 @@ pub(crate) enum Input {
     Replay,
     /// An empty input.
     Null,
+}
+
+/// Where an attempt's stdout goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// To our stdout as it comes.
+    Stream,
+    /// Held back until the attempt is over; then to stdout if it succeeded, else to stderr.
+    Once,
 }
 
 /// Where to look for HTTP response heads.

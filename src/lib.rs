@@ -19,6 +19,7 @@
 //! bucket        the arithmetic of a budget that many runs share
 //! escalation    how an attempt is ended: the signal, a grace, KILL, as a table
 //! event         events, as data
+//! job           a job: the command, the policy and all else that the options mean
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
 //! engine        attempts until the policy says stop; `trait World` is all it needs from outside
 //! simulation    worlds of virtual time
@@ -39,7 +40,7 @@
 //!
 //! Invariants:
 //!
-//! * Nothing below the loop knows what time it is, draws a random number or does I/O. Time comes
+//! * No pure room knows what time it is, draws a random number or does I/O. Time comes
 //!   in as a `Duration` since the start, chance as a number in [0, 1).
 //! * Only `supervise` and `sys` signal, wait for or reap a process, and they never signal one that
 //!   is reaped.

@@ -17,7 +17,6 @@ mod text;
 
 use std::time::Duration;
 
-use crate::backoff::Jitter;
 use crate::duration::nanos;
 use crate::job::{Format, Job};
 use crate::policy::Policy;
@@ -133,7 +132,7 @@ impl Plan {
             rows: table.rows(),
             rest: table.rest(),
             expected: bounded(last_at_mean.map(|retries| mean.total(retries)), available),
-            is_rough: policy.backoff.jitter == Jitter::Decorrelated
+            is_rough: policy.backoff.jitter.follows_previous_delay()
                 || !is_even
                 || mean.is_rough(far_on),
             worst: bounded(total, available),

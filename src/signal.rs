@@ -125,6 +125,11 @@ impl Signal {
         FATAL.iter().chain(system::FATAL).copied().map(Self)
     }
 
+    /// Returns the signals that are messages for the command: they end neither it nor us.
+    pub(crate) fn all_messages() -> impl Iterator<Item = Self> {
+        [Self::USR1, Self::USR2].into_iter()
+    }
+
     /// Returns the number, from 1 up to 64 on Linux.
     pub(crate) fn number(self) -> i32 {
         self.0

@@ -218,11 +218,14 @@ fn patterns_given_twice_add_up() {
 fn streams_are_as_they_are_unless_an_option_says_otherwise() {
     let streams = job("true").streams;
     assert_eq!(
-        (streams.stdin, streams.stdout_once, streams.heads),
-        (Input::Auto, false, None)
+        (streams.stdin, streams.stdout, streams.heads),
+        (Input::Auto, Output::Stream, None)
     );
     let streams = job("--stdin replay --stdout once --retry-after @head true").streams;
-    assert_eq!((streams.stdin, streams.stdout_once), (Input::Replay, true));
+    assert_eq!(
+        (streams.stdin, streams.stdout),
+        (Input::Replay, Output::Once)
+    );
     assert_eq!(streams.heads, Some(RetryAfterSource::File("head".into())));
     assert_eq!(
         job("--retry-after stderr true").streams.heads,

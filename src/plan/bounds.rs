@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::extrapolation::{DrawnDelay, end};
 use super::extrapolation::{float, logarithm_of_factor, whole};
 use super::schedule::MOST_WALKED;
-use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
+use crate::backoff::{Backoff, Curve, DelayRange};
 use crate::duration::{from_nanos, nanos};
 use crate::policy::Policy;
 
@@ -20,7 +20,7 @@ pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
     if backoff.cap == Duration::MAX {
         return None;
     }
-    if backoff.curve == Curve::Linear && backoff.jitter != Jitter::Decorrelated {
+    if backoff.curve == Curve::Linear && !backoff.jitter.follows_previous_delay() {
         let below = cap.checked_div(nanos(backoff.base))?;
         return u64::try_from(below).ok()?.checked_add(1);
     }
@@ -46,9 +46,10 @@ pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
 
 /// Returns the delay that is compared with the cap.
 fn nominal(backoff: &Backoff, range: &DelayRange) -> Duration {
-    match backoff.jitter {
-        Jitter::Decorrelated => end(range),
-        _ => range.ceiling,
+    if backoff.jitter.follows_previous_delay() {
+        end(range)
+    } else {
+        range.ceiling
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backoff::{Backoff, Curve, DelayRange, Jitter};
+use crate::backoff::{Backoff, Curve, DelayRange};
 use crate::duration::{from_nanos, nanos};
 
 /// A delay, with the range that it is drawn from.
@@ -103,10 +103,8 @@ impl Extrapolation {
 /// Whether all further delays equal the last one, because their state no longer changes.
 pub(super) fn is_settled(backoff: &Backoff, delays: &[DrawnDelay]) -> bool {
     match delays {
-        [.., before, last] => match backoff.jitter {
-            Jitter::Decorrelated => before.delay == last.delay,
-            _ => before.range == last.range,
-        },
+        [.., before, last] if backoff.jitter.follows_previous_delay() => before.delay == last.delay,
+        [.., before, last] => before.range == last.range,
         _ => true,
     }
 }

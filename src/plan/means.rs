@@ -6,7 +6,7 @@
 
 use super::extrapolation::{DrawnDelay, end};
 use super::extrapolation::{float, whole};
-use crate::backoff::{Backoff, Jitter};
+use crate::backoff::Backoff;
 use crate::duration::{from_nanos, nanos};
 
 /// How many cells divide the range from base to cap, by equal ratios. With this many, means are
@@ -20,7 +20,7 @@ const STILL: f64 = 1e-9;
 /// Sets each delay to the mean of all possible delays in its place.
 pub(super) fn set(backoff: &Backoff, delays: &mut [DrawnDelay]) {
     // A range without width has no distribution.
-    if backoff.jitter != Jitter::Decorrelated
+    if !backoff.jitter.follows_previous_delay()
         || delays
             .first()
             .is_none_or(|drawn| drawn.range.width.is_zero())

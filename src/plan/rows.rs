@@ -87,9 +87,10 @@ impl Table<'_> {
             _ => ceiling_far_on(backoff, last, walked, until),
         };
         let from = first.range.fixed;
-        let to = match backoff.jitter {
-            Jitter::Decorrelated => last.end(),
-            _ => end(&delay_range_at(backoff, ceiling)).max(from),
+        let to = if backoff.jitter.follows_previous_delay() {
+            last.end()
+        } else {
+            end(&delay_range_at(backoff, ceiling)).max(from)
         };
         let mean = self.retries.map(|until| {
             let rest = self

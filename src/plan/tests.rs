@@ -9,6 +9,7 @@ use super::clients::{Busiest, Census, Crowd};
 use super::rows::Allowed;
 use super::schedule::simulated;
 use super::*;
+use crate::backoff::Jitter;
 use crate::backoff::tests::any_duration;
 use crate::backoff::{Backoff, Curve};
 use crate::cli::{self, Request};

@@ -7,7 +7,7 @@ use super::bounds::LastAttempts;
 use super::rows::{Allowed, Row};
 use super::rows::{attempts, cell, described};
 use super::{Plan, Sample, chart};
-use crate::backoff::{Backoff, Jitter};
+use crate::backoff::Backoff;
 use crate::duration::{Shown, from_nanos};
 use crate::escape::{escaped, shortened};
 use crate::job::Job;
@@ -42,7 +42,7 @@ pub(super) fn render(job: &Job, plan: &Plan) -> String {
 fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
     let heading = ["retry", "ceiling", "from", "to", "mean", "worst total", ""];
     let mut rows = vec![heading.map(String::from)];
-    let is_near = backoff.jitter == Jitter::Decorrelated;
+    let is_near = backoff.jitter.follows_previous_delay();
     rows.extend(plan.rows.iter().chain(&plan.rest).map(|row| {
         let near = if is_near { "≈" } else { "" };
         [
@@ -157,7 +157,7 @@ fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<St
 /// Returns the lines about what the plan cannot know.
 fn notes(job: &Job) -> Vec<String> {
     let mut lines = Vec::new();
-    if job.policy.backoff.jitter == Jitter::Decorrelated {
+    if job.policy.backoff.jitter.follows_previous_delay() {
         lines.push(
             "decorrelated delays follow each other, not the ceiling; ranges are the widest".into(),
         );

@@ -235,7 +235,7 @@ impl<'a> Streams<'a> {
         self.input.is_spent()
     }
 
-    /// Returns the held-back output of the last attempt, on its way to where it belongs.
+    /// Returns the held-back output of the attempt that has just ended, on its way to where it belongs.
     pub(crate) fn held_output(&mut self, success: bool) -> Option<HeldOutput> {
         let stream = if success {
             Stream::Stdout

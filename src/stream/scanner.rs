@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::clock;
-use crate::job::{Job, RetryAfterSource};
+use crate::job::{Job, Output, RetryAfterSource};
 use crate::patterns::{Matched, Patterns, Stream, Watch};
 use crate::retry_after::HeadParser;
 
@@ -62,7 +62,10 @@ impl<'a> Interest<'a> {
             patterns: &job.policy.patterns,
             heads: job.streams.heads.as_ref(),
             in_life: job.supervision.idle_timeout.is_some(),
-            holds_stdout: job.streams.stdout_once,
+            holds_stdout: match job.streams.stdout {
+                Output::Stream => false,
+                Output::Once => true,
+            },
         }
     }
 

@@ -79,7 +79,7 @@ impl Supervisor<'_> {
                 emit(&Event::Waited);
                 self.signal_queue.stop();
             } else if !signal_queue::is_fatal(signal) {
-                if signal_queue::is_for_the_command(signal) {
+                if signal_queue::is_message(signal) {
                     emit(&Event::Ignored(signal));
                 }
             } else if fatal.is_none() {

@@ -35,8 +35,8 @@ pub(super) fn is_fatal(signal: Signal) -> bool {
 }
 
 /// Whether this signal is only a message for the command.
-pub(super) fn is_for_the_command(signal: Signal) -> bool {
-    matches!(signal, Signal::USR1 | Signal::USR2)
+pub(super) fn is_message(signal: Signal) -> bool {
+    Signal::all_messages().any(|message| message == signal)
 }
 
 /// Whether the terminal sends this signal to the whole foreground group, the command included. A
@@ -92,7 +92,7 @@ impl SignalQueue {
             }
             io::Result::Ok(())
         };
-        for signal in Signal::all_fatal().chain([Signal::USR1, Signal::USR2]) {
+        for signal in Signal::all_fatal().chain(Signal::all_messages()) {
             handle(signal, false)?;
         }
         // Unless we are PID 1, their default action ends us, and with us the command.

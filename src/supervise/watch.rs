@@ -147,7 +147,7 @@ impl Supervisor<'_> {
         }: SignalEvent,
         emit: &mut Emit<'_>,
     ) {
-        if signal_queue::is_for_the_command(signal) {
+        if signal_queue::is_message(signal) {
             // A message is for the command itself; its children would not expect it.
             if let Some(child) = run.unreaped() {
                 let _ = sys::kill(child.as_raw_nonzero().get(), signal);

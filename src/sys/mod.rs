@@ -117,7 +117,7 @@ pub(crate) fn release_signals(held: &Mask) {
 /// either.
 pub(crate) fn hearing_fatal_only<T>(wait: impl FnOnce() -> T) -> T {
     let mut mask = Mask::none();
-    for signal in [Signal::CHLD, Signal::CONT, Signal::USR1, Signal::USR2] {
+    for signal in Signal::all_messages().chain([Signal::CHLD, Signal::CONT]) {
         mask.add(signal);
     }
     let before = change_mask(libc::SIG_BLOCK, &mask);

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use serde::Serialize;
 
 use crate::escape;
-use crate::job::{Input, Job};
+use crate::job::{Input, Job, Output};
 use crate::policy::Policy;
 use crate::report::json::lines::{count, millis};
 
@@ -124,10 +124,9 @@ impl<'a> Rules<'a> {
                 Input::Replay => "replay",
                 Input::Null => "null",
             },
-            stdout: if job.streams.stdout_once {
-                "once"
-            } else {
-                "stream"
+            stdout: match job.streams.stdout {
+                Output::Stream => "stream",
+                Output::Once => "once",
             },
             budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),
             before_retry: job.before_retry.is_some(),
