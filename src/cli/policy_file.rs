@@ -71,8 +71,9 @@ pub(super) fn merge(
 /// Parses the options of a file.
 fn parse_lines(path: &Path, lines: &[Line<'_>], parser: &mut Command) -> Result<ArgMatches> {
     let words: Vec<OsString> = lines.iter().map(|line| line.word.clone()).collect();
-    let Err(error) = parse_words(&words, parser) else {
-        return parse_words(&words, parser);
+    let error = match parse_words(&words, parser) {
+        Ok(matches) => return Ok(matches),
+        Err(error) => error,
     };
     // Find the one that is wrong by itself.
     for (line, word) in lines.iter().zip(words) {

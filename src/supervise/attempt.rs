@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result};
 
-use super::child::reap_orphans;
-use super::child::{ChildEnd, SpawnedChild};
+use super::child::{ChildEnd, SpawnedChild, reap_orphans};
 use super::spawn::Role;
 use super::spawn_error::fault;
 use super::{Supervisor, signal_queue};

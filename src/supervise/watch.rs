@@ -8,8 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::WaitIdStatus;
 
 use super::Supervisor;
-use super::child::reap_orphans;
-use super::child::{ChildEnd, RunningChild, SpawnedChild, number};
+use super::child::{ChildEnd, RunningChild, SpawnedChild, number, reap_orphans};
 use super::signal_queue::{self, SignalEvent};
 use crate::engine::{Emit, World as _};
 use crate::escalation::{Escalation, Step};

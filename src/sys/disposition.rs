@@ -16,7 +16,6 @@ use crate::signal::Signal;
 pub(crate) const RECORD: usize = 2;
 
 /// The signal state at our start, which the command inherits.
-#[derive(Clone)]
 pub(crate) struct SignalState {
     /// The original dispositions of the signals that we have changed.
     pub(crate) dispositions: Vec<SavedDisposition>,

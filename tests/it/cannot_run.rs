@@ -1,5 +1,7 @@
 //! A command that cannot be run: the status, the reason, and the hint.
 
+use std::fs::File;
+
 use crate::support::{Sandbox, check, fixture};
 
 /// Three attempts without waiting.
@@ -113,18 +115,21 @@ fn a_script_without_an_interpreter_line_is_run_by_the_shell() {
         .stdout_is("ran\n");
 }
 
-#[test]
-fn a_program_that_is_being_written_is_tried_again_until_it_is_done() {
-    let sandbox = Sandbox::new();
+/// Makes the program `busy`, which cannot be executed while it is open for writing.
+fn open_a_program(sandbox: &Sandbox) -> File {
     sandbox
         .bash("cp \"$(type -P true)\" busy")
         .run()
         .exits(0)
         .stdout_is("");
-    let writer = std::fs::File::options()
-        .append(true)
-        .open(sandbox.path("busy"))
-        .expect("a file");
+    let program = File::options().append(true).open(sandbox.path("busy"));
+    program.expect("a file")
+}
+
+#[test]
+fn a_program_that_is_being_written_is_tried_again_until_it_is_done() {
+    let sandbox = Sandbox::new();
+    let writer = open_a_program(&sandbox);
     let mut running = sandbox
         .retry("-a 100 --base 20ms --cap 20ms -- ./busy")
         .spawn();
@@ -136,15 +141,7 @@ fn a_program_that_is_being_written_is_tried_again_until_it_is_done() {
 #[test]
 fn a_program_that_stays_busy_exits_126_after_all_attempts() {
     let sandbox = Sandbox::new();
-    sandbox
-        .bash("cp \"$(type -P true)\" busy")
-        .run()
-        .exits(0)
-        .stdout_is("");
-    let writer = std::fs::File::options()
-        .append(true)
-        .open(sandbox.path("busy"))
-        .expect("a file");
+    let writer = open_a_program(&sandbox);
     let done = sandbox.retry(R).args(["--", "./busy"]).run();
     drop(writer);
     done.exits(126).stdout_is("");
