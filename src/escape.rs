@@ -1,13 +1,12 @@
 //! Escaping of untrusted text, so that it is safe to print.
 
-mod control;
-
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 
-pub(crate) use control::ControlSequences;
+use memchr::memchr;
 
 /// The longest name that is displayed, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -116,93 +115,81 @@ pub(crate) fn with_reasons(error: &anyhow::Error) -> String {
     reasons.collect::<Vec<_>>().join(": ")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+const ESC: u8 = b'\x1b';
+const BEL: u8 = b'\x07';
 
-    #[track_caller]
-    fn named(program: &[u8], name: &str) {
-        assert_eq!(program_name(OsStr::from_bytes(program)), name);
-    }
+/// A filter that removes terminal control sequences from text. Its state is the position of the
+/// next byte; an unterminated sequence ends with its line.
+///
+/// It knows the sequences of ECMA-48 that begin with an escape: `ESC [` up to a final byte
+/// (colours, cursor movement) and `ESC ]` up to BEL or `ESC \` (window titles, links). It does not
+/// know their one-byte forms: in UTF-8 those bytes are parts of letters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ControlSequences {
+    /// Outside any sequence.
+    #[default]
+    Text,
+    /// After an escape, which may begin a sequence.
+    Escape,
+    /// In a sequence that a final byte ends.
+    Control,
+    /// In a sequence that holds text.
+    Command,
+    /// In such a sequence after an escape, which may end it.
+    CommandEnd,
+}
 
-    #[test]
-    fn a_program_is_named_by_its_basename_alone() {
-        named(b"curl", "curl");
-        named(b"/usr/bin/curl", "curl");
-        named(b"./deploy.sh", "deploy.sh");
-        named(b"/usr/lib/", "lib");
-        named(b"", "''");
-        named(b"/", "''");
-        named(b" x", "''");
-    }
-
-    #[test]
-    fn nothing_behind_a_blank_is_shown() {
-        named(b"curl -u user:secret https://host/token", "curl");
-        named(b"/bin/sh\t-c secret", "sh");
-        named(b"TOKEN=secret/x", "TOKEN");
-        named(b"https://host/path?token=secret/x", "path");
-    }
-
-    #[test]
-    fn a_secret_in_what_was_taken_for_the_command_is_not_shown() {
-        named(b"https://user:secret@host", "host");
-        named(b"https://user:secret@host/", "host");
-        named(b"https://user:secret@host:8080", "host");
-        named(
-            b"https://user:secret@host/a/path?token=secret#secret",
-            "path",
-        );
-        named(b"https://user:secret", "user");
-        named(b"https://user:sec/ret?secret@host", "user");
-        named(b"https://user:sec/ret@host", "host");
-        named(b"https://host:8080/a/path", "host");
-        named(b"user:secret@host", "host");
-        named(b"user:sec:ret@host:secret", "host");
-        named(b"Authorization:secret", "Authorization");
-        named(b"Authorization:sec/ret", "Authorization");
-        named(b"https://host/p;secret#tok", "p");
-        named(b"/p;secret#tok", "p");
-        named(b"/dir:with/colon", "colon");
-        named(b"./a:secret", "a");
-        named(b"secret@", "''");
-    }
-
-    #[test]
-    fn a_long_name_is_cut_between_two_letters_and_says_so() {
-        named(&[b'x'; 64], &"x".repeat(64));
-        named(&[b'x'; 65], &("x".repeat(64) + "…"));
-        named(
-            format!("x{}", "ü".repeat(40)).as_bytes(),
-            &format!("x{}…", "ü".repeat(31)),
-        );
-        named(&[0xbf; 65], &("\\xbf".repeat(64) + "…"));
-    }
-
-    #[test]
-    fn a_command_that_cannot_be_run_is_shown_as_typed_if_it_can_only_be_a_path() {
-        for word in ["/opt/x/curl", "./a-b+c_d.sh", "../x/", "/", "curl"] {
-            assert_eq!(program_as_typed(OsStr::new(word)), word);
+impl ControlSequences {
+    /// Returns the next bytes without control sequences; how the text is split makes no difference.
+    pub(crate) fn without<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if *self == Self::Text && memchr(ESC, bytes).is_none() {
+            return bytes.into();
         }
-        for (word, shown) in [
-            ("", "''"),
-            ("/opt/x/curl -u user:secret", "curl"),
-            ("https://user:secret@host/path", "path"),
-            ("/opt/secret~/curl", "curl"),
-            ("/opt/ü/curl", "curl"),
-        ] {
-            assert_eq!(program_as_typed(OsStr::new(word)), shown, "{word}");
+        let mut plain = Vec::with_capacity(bytes.len() + 1);
+        let mut rest = bytes;
+        while let Some(&byte) = rest.first() {
+            if *self == Self::Text {
+                let end = memchr(ESC, rest);
+                let (text, more) = rest.split_at(end.unwrap_or(rest.len()));
+                plain.extend_from_slice(text);
+                rest = more.get(1..).unwrap_or_default();
+                *self = end.map_or(Self::Text, |_| Self::Escape);
+            } else {
+                let (next, is_taken) = self.pass(byte);
+                if *self == Self::Escape && !is_taken {
+                    plain.push(ESC);
+                }
+                rest = &rest[usize::from(is_taken)..];
+                *self = next;
+            }
         }
-        let long = format!("/{}", "x".repeat(2000));
-        assert_eq!(program_as_typed(OsStr::new(&long)), "x".repeat(64) + "…");
+        plain.into()
     }
 
-    #[test]
-    fn nothing_in_a_name_reaches_the_terminal_as_a_command() {
-        named(b"a\x1b[31mb", "a\\u{1b}[31mb");
-        named(b"\xffx", "\\xffx");
-        named("a\u{202e}b".as_bytes(), "a\\u{202e}b");
-        named("grün".as_bytes(), "grün");
-        assert_eq!(escaped(OsStr::new("a\nb\u{9b}c")), "a\\nb\\u{9b}c");
+    /// Returns the position after this byte of a sequence, and whether the byte belongs to it.
+    fn pass(self, byte: u8) -> (Self, bool) {
+        match (self, byte) {
+            (Self::Escape | Self::CommandEnd, b'[') | (Self::Control, b' '..=b'?') => {
+                (Self::Control, true)
+            }
+            (Self::Escape | Self::CommandEnd, b']') => (Self::Command, true),
+            (Self::Control, b'@'..=b'~') | (Self::Command, BEL) | (Self::CommandEnd, b'\\') => {
+                (Self::Text, true)
+            }
+            (Self::Command, ESC) => (Self::CommandEnd, true),
+            (Self::Command, byte) if !b"\r\n".contains(&byte) => (Self::Command, true),
+            _ => (Self::Text, false),
+        }
+    }
+
+    /// Returns the held-back bytes that turn out to be plain at the end of the text.
+    pub(crate) fn rest(self) -> &'static [u8] {
+        match self {
+            Self::Escape => &[ESC],
+            Self::Text | Self::Control | Self::Command | Self::CommandEnd => &[],
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

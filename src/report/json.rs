@@ -3,7 +3,6 @@
 //! Nothing here knows arguments, patterns, the environment or the `--before-retry` command: they
 //! hold secrets, and logs go to many places.
 
-mod codes;
 mod lines;
 mod start;
 
@@ -15,8 +14,8 @@ use crate::event::{Ended, Event};
 use crate::job::Job;
 use crate::policy::Decision;
 use crate::report::reason::Warning;
-use crate::status::{Exit, OWN_FAILURE};
-use lines::{Attempt, Delay, End, Line, Warned, count, deadline_left, millis};
+use crate::status::Exit;
+use lines::{AttemptLine, Codes, DelayLine, EndLine, Line, WarningLine, count, deadline_left, millis};
 use start::Start;
 
 /// The version of the lines. A field may be added without a new version; none is removed or changes
@@ -100,7 +99,7 @@ impl<'a> Json<'a> {
             | Event::HeadsUnreadable(_) => {
                 let Warning { kind, said } = Warning::of(event)?;
                 let message = &said;
-                return Some(self.written("warning", stamp, Warned { kind, message }));
+                return Some(self.written("warning", stamp, WarningLine { kind, message }));
             }
             Event::Forwarded(_)
             | Event::Ignored(_)
@@ -116,15 +115,15 @@ impl<'a> Json<'a> {
     /// failed.
     pub(crate) fn end(&mut self, exit: Result<Exit, &str>, stamp: &Stamp) -> String {
         self.wake(stamp);
-        let rest = End::of(&self.tally, exit, stamp);
+        let rest = EndLine::of(&self.tally, exit, stamp);
         self.written("end", stamp, rest)
     }
 
     fn ended(&mut self, ended: &Ended<'_>, decision: &Decision, stamp: &Stamp) -> String {
         let policy = &self.job.policy;
-        self.tally.outcome = Some(codes::outcome(&ended.ending.outcome, decision));
-        self.stop(codes::reason(decision), ended.total, stamp);
-        let attempt = self.written("attempt", stamp, Attempt::of(policy, ended, decision));
+        self.tally.outcome = Some(lines::outcome(&ended.ending.outcome, decision));
+        self.stop(Codes::of(policy, ended.ending, decision).reason, ended.total, stamp);
+        let attempt = self.written("attempt", stamp, AttemptLine::of(policy, ended, decision));
         let Decision::Retry {
             delay,
             range,
@@ -138,7 +137,7 @@ impl<'a> Json<'a> {
             planned: *delay,
         });
         self.tally.server_waits += u64::from(server_wait.is_some());
-        let rest = Delay {
+        let rest = DelayLine {
             attempt: count(ended.attempt),
             delay_ms: millis(*delay),
             ceiling_ms: millis(range.ceiling),
@@ -185,38 +184,9 @@ impl<'a> Json<'a> {
     }
 }
 
-impl<'a> End<'a> {
-    /// The last line of a run with these totals.
-    fn of(tally: &Tally, exit: Result<Exit, &'a str>, stamp: &Stamp) -> Self {
-        let exit_status = exit.map_or(OWN_FAILURE, Exit::code);
-        let died_of = match exit {
-            Ok(Exit::Raise(signal)) => Some(signal),
-            Ok(Exit::Code(_)) | Err(_) => None,
-        };
-        let error = exit.err();
-        let reason = tally.reason.filter(|_| error.is_none());
-        Self {
-            // The outcome of an attempt that started but did not end is unknown.
-            outcome: tally
-                .outcome
-                .or(error.filter(|_| tally.attempts == 0).map(|_| ERROR)),
-            reason: reason.unwrap_or(ERROR),
-            error,
-            exit_status,
-            signal_name: died_of.map(|signal| signal.to_string()),
-            attempts: count(tally.attempts),
-            retries: count(tally.attempts.saturating_sub(1)),
-            total_ms: millis(stamp.elapsed),
-            slept_ms: millis(tally.slept),
-            server_waits: tally.server_waits,
-            deadline_exhausted: tally.is_out_of_time,
-        }
-    }
-}
-
 /// Returns the only line of a call that never became a run, because of this error.
 pub(crate) fn refusal(error: &str, run_id: Option<&str>, pid: u32, stamp: &Stamp) -> String {
-    let rest = End::of(&Tally::default(), Err(error), stamp);
+    let rest = EndLine::of(&Tally::default(), Err(error), stamp);
     written(&Line {
         event: "end",
         schema: Some(SCHEMA),

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::{ERROR, Stamp, Tally};
 use crate::duration::{nanos, whole_millis};
 use crate::event::Ended;
-use crate::policy::{Decision, Policy};
-use crate::report::json::codes;
+use crate::policy::{Decision, Policy, Reason, Success};
 use crate::signal::Signal;
-use crate::status::Outcome;
+use crate::status::{Ending, Exit, OWN_FAILURE, Outcome};
 
 /// The largest whole number that every JSON reader keeps exactly, 2^53 - 1. Anything larger, such
 /// as an endless time, is written as this.
@@ -43,7 +43,7 @@ pub(super) struct Line<'a, Rest> {
 /// The end of an attempt.
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "it is the number of the attempt")]
-pub(super) struct Attempt<'a> {
+pub(super) struct AttemptLine<'a> {
     attempt: u64,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,9 +63,10 @@ pub(super) struct Attempt<'a> {
     deadline_left_ms: Option<u64>,
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> AttemptLine<'a> {
     pub(super) fn of(policy: &Policy, ended: &Ended<'a>, decision: &Decision) -> Self {
         let ending = ended.ending;
+        let codes = Codes::of(policy, ending, decision);
         let (mut code, mut died_of, mut error) = (None, None, None);
         match &ending.outcome {
             Outcome::Exited(status) => code = Some(*status),
@@ -75,15 +76,15 @@ impl<'a> Attempt<'a> {
         }
         Self {
             attempt: count(ended.attempt),
-            outcome: codes::outcome(&ending.outcome, decision),
+            outcome: outcome(&ending.outcome, decision),
             code,
             signal: died_of.map(Signal::number),
             signal_name: died_of.map(|signal| signal.to_string()),
             error,
             duration_ms: millis(ended.took),
-            retryable: codes::is_retryable(decision),
-            reason: codes::reason(decision),
-            rule: codes::rule(policy, ending, decision),
+            retryable: codes.retryable,
+            reason: codes.reason,
+            rule: codes.rule,
             silent: ending.by_idle_timeout,
             server_wait_ms: ending.server_wait.map(millis),
             deadline_left_ms: deadline_left(policy, ended.total),
@@ -100,7 +101,7 @@ pub(super) fn deadline_left(policy: &Policy, now: Duration) -> Option<u64> {
 /// The start of a delay.
 #[derive(Serialize)]
 #[expect(clippy::struct_field_names, reason = "it is the delay in milliseconds")]
-pub(super) struct Delay {
+pub(super) struct DelayLine {
     pub(super) attempt: u64,
     pub(super) delay_ms: u64,
     pub(super) ceiling_ms: u64,
@@ -110,14 +111,14 @@ pub(super) struct Delay {
 
 /// A warning.
 #[derive(Serialize)]
-pub(super) struct Warned<'a> {
+pub(super) struct WarningLine<'a> {
     pub(super) kind: &'static str,
     pub(super) message: &'a str,
 }
 
 /// The end of the run.
 #[derive(Serialize)]
-pub(super) struct End<'a> {
+pub(super) struct EndLine<'a> {
     pub(super) outcome: Option<&'static str>,
     pub(super) reason: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,4 +132,108 @@ pub(super) struct End<'a> {
     pub(super) slept_ms: u64,
     pub(super) server_waits: u64,
     pub(super) deadline_exhausted: bool,
+}
+
+impl<'a> EndLine<'a> {
+    /// The last line of a run with these totals.
+    pub(super) fn of(tally: &Tally, exit: Result<Exit, &'a str>, stamp: &Stamp) -> Self {
+        let exit_status = exit.map_or(OWN_FAILURE, Exit::code);
+        let died_of = match exit {
+            Ok(Exit::Raise(signal)) => Some(signal),
+            Ok(Exit::Code(_)) | Err(_) => None,
+        };
+        let error = exit.err();
+        let reason = tally.reason.filter(|_| error.is_none());
+        Self {
+            // The outcome of an attempt that started but did not end is unknown.
+            outcome: tally
+                .outcome
+                .or(error.filter(|_| tally.attempts == 0).map(|_| ERROR)),
+            reason: reason.unwrap_or(ERROR),
+            error,
+            exit_status,
+            signal_name: died_of.map(|signal| signal.to_string()),
+            attempts: count(tally.attempts),
+            retries: count(tally.attempts.saturating_sub(1)),
+            total_ms: millis(stamp.elapsed),
+            slept_ms: millis(tally.slept),
+            server_waits: tally.server_waits,
+            deadline_exhausted: tally.is_out_of_time,
+        }
+    }
+}
+
+/// Returns the word for how an attempt ended.
+pub(super) fn outcome(outcome: &Outcome, decision: &Decision) -> &'static str {
+    match (decision, outcome) {
+        (Decision::Succeed(_), _) => "success",
+        (_, Outcome::Exited(_)) => "exit",
+        (_, Outcome::Killed(_)) => "signal",
+        (_, Outcome::TimedOut) => "timed_out",
+        (_, Outcome::NotStarted(_)) => "not_started",
+    }
+}
+
+/// The codes of a decision: words for programs to compare with.
+pub(super) struct Codes {
+    /// Why there is another attempt, or none.
+    pub(super) reason: &'static str,
+    /// Whether the rules would retry the attempt, even if a limit forbids it.
+    pub(super) retryable: bool,
+    /// The option that made the attempt a success, worth a retry or not worth one; `default` if
+    /// that holds without any option, and none if no rule was consulted.
+    pub(super) rule: Option<&'static str>,
+}
+
+impl Codes {
+    pub(super) fn of(policy: &Policy, ending: &Ending, decision: &Decision) -> Self {
+        let allowed = |reason| (reason, true, Some(what_allows(policy, ending)));
+        let refused = |rule| ("not_retryable", false, Some(rule));
+        let (reason, retryable, rule) = match decision {
+            Decision::Succeed(success) => {
+                let rule = match success {
+                    Success::Zero => None,
+                    Success::Listed => Some("--success-on"),
+                    Success::Matched(_) => Some("--success-if"),
+                };
+                ("success", false, rule)
+            }
+            Decision::Retry { .. } => allowed("retry"),
+            Decision::Stop(reason) => match reason {
+                Reason::Signal(_) => ("signal", false, None),
+                Reason::LeftBehind(_) => ("left_behind", false, None),
+                Reason::Undelivered => ("undelivered", false, None),
+                Reason::NeverStarts | Reason::AskedFor => refused("default"),
+                Reason::StopOn => refused("--stop-on"),
+                Reason::StopIf(_) => refused("--stop-if"),
+                Reason::NotInRetryOn => refused("--retry-on"),
+                Reason::NotInRetryIf => refused("--retry-if"),
+                Reason::RetryAfter { .. } => allowed("retry_after"),
+                Reason::Attempts => allowed("attempts"),
+                Reason::Stdin => allowed("stdin"),
+                Reason::Budget => allowed("budget"),
+                Reason::Deadline { .. } => allowed("deadline"),
+            },
+        };
+        Self {
+            reason,
+            retryable,
+            rule,
+        }
+    }
+}
+
+/// Returns the option that makes a failure worth a retry. If a list and a pattern must both hold,
+/// it is the pattern, which is consulted last.
+fn what_allows(policy: &Policy, ending: &Ending) -> &'static str {
+    let Ending {
+        outcome, matched, ..
+    } = ending;
+    let asks_for_output = !policy.patterns.retry_if.is_empty();
+    match &policy.retry_on {
+        _ if matched.fail_if.is_some() && *outcome != Outcome::TimedOut => "--fail-if",
+        Some(list) if !asks_for_output || list.set.names(outcome) => "--retry-on",
+        _ if asks_for_output => "--retry-if",
+        _ => "default",
+    }
 }
