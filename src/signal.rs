@@ -1,19 +1,10 @@
 //! Signals by name and number.
 
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(not(target_os = "linux"))]
-mod other;
-
 use std::fmt;
 
 use signal_hook::consts;
 use signal_hook::low_level::signal_name;
 
-#[cfg(target_os = "linux")]
-use linux as system;
-#[cfg(not(target_os = "linux"))]
-use other as system;
 use system::real_time;
 
 /// A signal that exists on this system.
@@ -162,6 +153,36 @@ impl fmt::Display for Signal {
             }
             number => write!(f, "SIGRTMIN+{}", number - first),
         }
+    }
+}
+
+/// The signals of Linux.
+#[cfg(target_os = "linux")]
+mod system {
+    /// The names that other systems lack.
+    pub(super) const NAMES: &[(&str, i32)] = &[("STKFLT", libc::SIGSTKFLT), ("PWR", libc::SIGPWR)];
+
+    /// The signals that terminate a process by default here, but not on every system.
+    pub(super) const FATAL: &[i32] = &[libc::SIGIO, libc::SIGPWR, libc::SIGSTKFLT];
+
+    /// Returns the first and last real-time signal free for use: the C library reserves some.
+    pub(super) fn real_time() -> (i32, i32) {
+        (libc::SIGRTMIN(), libc::SIGRTMAX())
+    }
+}
+
+/// The signals of macOS and the BSDs.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    /// The names that Linux lacks.
+    pub(super) const NAMES: &[(&str, i32)] = &[("EMT", libc::SIGEMT), ("INFO", libc::SIGINFO)];
+
+    /// The signals that terminate a process by default here, but not on every system.
+    pub(super) const FATAL: &[i32] = &[];
+
+    /// Returns the first and last real-time signal: an empty range.
+    pub(super) fn real_time() -> (i32, i32) {
+        (0, -1)
     }
 }
 

@@ -15,7 +15,9 @@ use crate::job::Job;
 use crate::policy::Decision;
 use crate::report::reason::Warning;
 use crate::status::Exit;
-use lines::{AttemptLine, Codes, DelayLine, EndLine, Line, WarningLine, count, deadline_left, millis};
+use lines::{
+    AttemptLine, Codes, DelayLine, EndLine, Line, WarningLine, count, deadline_left, millis,
+};
 use start::Start;
 
 /// The version of the lines. A field may be added without a new version; none is removed or changes
@@ -122,7 +124,11 @@ impl<'a> Json<'a> {
     fn ended(&mut self, ended: &Ended<'_>, decision: &Decision, stamp: &Stamp) -> String {
         let policy = &self.job.policy;
         self.tally.outcome = Some(lines::outcome(&ended.ending.outcome, decision));
-        self.stop(Codes::of(policy, ended.ending, decision).reason, ended.total, stamp);
+        self.stop(
+            Codes::of(policy, ended.ending, decision).reason,
+            ended.total,
+            stamp,
+        );
         let attempt = self.written("attempt", stamp, AttemptLine::of(policy, ended, decision));
         let Decision::Retry {
             delay,

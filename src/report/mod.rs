@@ -1,6 +1,5 @@
 //! Reports of a run's events, on stderr or in a log.
 
-pub(crate) mod countdown;
 pub(crate) mod github;
 mod hint;
 pub(crate) mod json;

@@ -1,15 +1,15 @@
 //! The sink of a run's events, which adds the time.
 
 use std::mem;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::log_file::Log;
 use super::stderr;
 use crate::clock;
 use crate::event::Event;
 use crate::job::{Format, Job, Verbosity};
+use crate::report::Reporter;
 use crate::report::json::{self, Json, Stamp};
-use crate::report::{Reporter, countdown};
 use crate::status::Exit;
 use crate::sys::terminal;
 
@@ -71,13 +71,13 @@ impl<'a> Sink<'a> {
     fn tell_people(&mut self, event: &Event<'_>) {
         match event {
             Event::Waiting(left) => {
-                if let Some(text) = countdown::shown(*left, terminal::columns()) {
+                if let Some(text) = countdown(*left, terminal::columns()) {
                     stderr::say(&text, true);
                     self.is_counting = true;
                 }
             }
             Event::Waited if !mem::take(&mut self.is_counting) => {}
-            Event::Waited => stderr::say(countdown::GONE, true),
+            Event::Waited => stderr::say(GONE, true),
             _ => {
                 if let Some(lines) = self.reporter.lines(event) {
                     let lines = match self.format {
@@ -145,9 +145,25 @@ fn time_of_day(now: SystemTime) -> String {
     humantime::format_rfc3339_millis(clock::datable(now)).to_string()
 }
 
+/// Returns to the start of the line and clears it.
+const GONE: &str = "\r\x1b[K";
+
+/// Returns the countdown for this time left, on a terminal of this width; none if it does not fit,
+/// because a wrapped line could not be cleared.
+fn countdown(left: Duration, columns: usize) -> Option<String> {
+    let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
+    let time = match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    };
+    let text = format!("retry: next attempt in {time}");
+    (text.len() < columns).then(|| format!("{GONE}{text}"))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::UNIX_EPOCH;
 
     use super::*;
 
@@ -166,5 +182,30 @@ mod tests {
         ] {
             assert_eq!(time_of_day(time), shown);
         }
+    }
+
+    #[track_caller]
+    fn shows(millis: u64, text: &str) {
+        let expected = format!("{GONE}retry: next attempt in {text}");
+        assert_eq!(countdown(Duration::from_millis(millis), 80), Some(expected));
+    }
+
+    #[test]
+    fn time_left_is_shown_in_whole_seconds_that_have_begun() {
+        shows(1, "1s");
+        shows(1000, "1s");
+        shows(1001, "2s");
+        shows(59_001, "1m 00s");
+        shows(61_000, "1m 01s");
+        shows(3_599_500, "1h 00m");
+        shows(7_500_000, "2h 05m");
+    }
+
+    #[test]
+    fn a_window_that_is_too_narrow_shows_nothing() {
+        let left = Duration::from_secs(5);
+        assert_eq!(countdown(left, 25), None);
+        assert!(countdown(left, 26).is_some());
+        assert_eq!(countdown(left, 0), None);
     }
 }

@@ -1,6 +1,5 @@
 //! One run of the command or of the hook, and its ending, with the findings in its streams.
 
-use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
 
@@ -180,8 +179,7 @@ pub(super) fn hook_not_started(error: &Error) -> ChildEnd {
 /// Classifies the error that left a child without streams.
 fn what_is_missing(error: &Error) -> StartFault {
     let system: Option<&io::Error> = error.downcast_ref();
-    let is_short =
-        system.is_some_and(|error| fault(error, OsStr::new("")).class == FaultClass::Shortage);
+    let is_short = system.is_some_and(|error| fault(error, &[]).class == FaultClass::Shortage);
     StartFault {
         class: if is_short {
             FaultClass::Shortage

@@ -1,14 +1,14 @@
 //! Spawning the command and the hook.
 
+use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 
 use super::spawn_error::fault;
 use crate::engine::Attempt;
 use crate::job::Job;
 use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Outcome, StartFault};
-use crate::sys::path_search::candidates;
 use crate::sys::spawn::Codes;
 use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, SignalState, SpawnSpec, Started, startup};
@@ -58,6 +58,26 @@ impl Program {
             words: c_strings(words)?,
         })
     }
+}
+
+/// The search path if PATH is not set, as in execvp(3).
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// Returns the paths to try: the word itself if it holds a slash, else one below each directory of
+/// PATH.
+fn candidates(program: &OsStr) -> Vec<OsString> {
+    if program.is_empty() || has_slash(program) {
+        return vec![program.to_owned()];
+    }
+    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    // An empty directory is the current one, and joining to it gives the bare name.
+    env::split_paths(&path)
+        .map(|directory| directory.join(program).into_os_string())
+        .collect()
+}
+
+fn has_slash(program: &OsStr) -> bool {
+    program.as_encoded_bytes().contains(&b'/')
 }
 
 /// Which of a job's two programs to run.
@@ -137,11 +157,7 @@ impl Spawner {
                 signals: &self.signals,
             })
         });
-        let name = program
-            .words
-            .first()
-            .map_or(OsStr::new(""), |name| OsStr::from_bytes(name.as_bytes()));
-        started.map_err(|error| fault(&error, name))
+        started.map_err(|error| fault(&error, &program.paths))
     }
 
     /// Returns the environment entries that only processes of this attempt have.

@@ -1,6 +1,6 @@
 //! Why a command does not start, in words for whoever has to fix it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,18 +9,18 @@ use std::path::Path;
 
 use crate::escape::described;
 use crate::status::{FaultClass, StartFault};
-use crate::sys::path_search;
 
-/// Classifies an error of fork or exec: some pass by themselves, most do not.
-pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
+/// Classifies an error of fork or exec, given the paths that were tried: some faults pass by
+/// themselves, most do not.
+pub(super) fn fault(error: &io::Error, paths: &[CString]) -> StartFault {
     let (class, reason) = match error.raw_os_error() {
-        Some(libc::ENOENT) => match candidates(program).find(|(_, is)| is.is_file()) {
-            Some((path, _)) => (FaultClass::NoInterpreter, without_interpreter(&path).into()),
+        Some(libc::ENOENT) => match existing(paths).find(|(_, is)| is.is_file()) {
+            Some((path, _)) => (FaultClass::NoInterpreter, without_interpreter(path).into()),
             None => (FaultClass::NotFound, "not found".into()),
         },
         Some(libc::EACCES) => (
             FaultClass::NotExecutable,
-            forbidden(program).map_or_else(|| described(error), String::from),
+            forbidden(paths).map_or_else(|| described(error), String::from),
         ),
         Some(libc::ETXTBSY) => (FaultClass::Busy, described(error)),
         Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE | libc::EIO) => {
@@ -31,15 +31,15 @@ pub(super) fn fault(error: &io::Error, program: &OsStr) -> StartFault {
     StartFault { class, reason }
 }
 
-/// Returns the existing files at the paths of a program, with their metadata.
-fn candidates(program: &OsStr) -> impl Iterator<Item = (OsString, Metadata)> {
-    let places = path_search::candidates(program).into_iter();
-    places.filter_map(|place| fs::metadata(&place).ok().map(|is| (place, is)))
+/// Returns the files that exist at these paths, with their metadata.
+fn existing(paths: &[CString]) -> impl Iterator<Item = (&OsStr, Metadata)> {
+    let paths = paths.iter().map(|path| OsStr::from_bytes(path.as_bytes()));
+    paths.filter_map(|path| fs::metadata(path).ok().map(|is| (path, is)))
 }
 
 /// Explains why the system refuses to execute a file, if its metadata shows it.
-fn forbidden(program: &OsStr) -> Option<&'static str> {
-    let (_, is) = candidates(program).max_by_key(|(_, is)| is.is_file())?;
+fn forbidden(paths: &[CString]) -> Option<&'static str> {
+    let (_, is) = existing(paths).max_by_key(|(_, is)| is.is_file())?;
     match (is.is_dir(), is.is_file() && is.mode() & 0o111 == 0) {
         (true, _) => Some("it is a directory"),
         (_, true) => Some("permission denied: it is not marked as executable (chmod +x)"),

@@ -12,7 +12,6 @@ pub(crate) mod fd;
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
-pub(crate) mod path_search;
 pub(crate) mod spawn;
 pub(crate) mod startup;
 pub(crate) mod stdio;
