@@ -1,11 +1,12 @@
 //! Usage errors: one sentence with the remedy, and the format to report it in.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use clap::builder::OsStringValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, CommandFactory as _, ValueEnum as _};
+use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, ValueEnum as _};
 
 use super::options::{Cli, FormatName};
 use super::values::suggest;
@@ -33,8 +34,12 @@ pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command)
     let option = option.split_once('=').map_or(option, |(name, _)| name);
     let value = context(ContextKind::InvalidValue);
     match error.kind() {
-        ErrorKind::UnknownArgument => clustered(option, words, command)
-            .unwrap_or_else(|| unknown(option, &context(ContextKind::SuggestedArg))),
+        ErrorKind::UnknownArgument => {
+            // A long option with one dash is taken for letters: -version is -v and an unknown -e.
+            let letter = option.trim_start_matches('-');
+            long_with_one_dash(words, command, |word| word.contains(letter))
+                .unwrap_or_else(|| unknown(option, &context(ContextKind::SuggestedArg)))
+        }
         ErrorKind::ValueValidation if value == "--" => {
             format!("{option} has no value; write one before the --")
         }
@@ -43,9 +48,10 @@ pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command)
                 Some(ContextValue::String(text)) => text.as_str(),
                 _ => "",
             };
-            let glued = words.iter().find(|word| is_glued(word, option, typed));
-            glued
-                .and_then(|word| one_dash(word, command))
+            // Or for a letter and its value: -attempts is -a with ttempts.
+            let letter = option.trim_start_matches('-').get(..1).unwrap_or_default();
+            let is_meant = |word: &str| word.strip_prefix(letter) == Some(typed);
+            long_with_one_dash(words, command, is_meant)
                 .unwrap_or_else(|| format!("{option} '{value}': {}", reason(error)))
         }
         ErrorKind::InvalidValue if value.is_empty() => {
@@ -82,30 +88,17 @@ fn reason(error: &clap::Error) -> String {
     escaped(OsStr::new(&text))
 }
 
-/// Returns the error for a long option with one dash, in which this was taken for the letter of a
-/// short one: `-version`, or `-qattempts`.
-fn clustered(letter: &str, words: &[OsString], command: &Command) -> Option<String> {
-    let letter = letter.strip_prefix('-').unwrap_or_default();
-    let said = words.iter().find_map(|word| {
-        let (before, _) = word.to_str()?.strip_prefix('-')?.split_once(letter)?;
-        let are_flags = before.bytes().all(|flag| b"qv".contains(&flag));
-        are_flags.then(|| one_dash(word, command))
-    });
-    said.flatten()
-}
-
-/// Whether the word is this option's letter and value in one: `-attempts` is `-a` with `ttempts`.
-fn is_glued(word: &OsStr, option: &str, value: &str) -> bool {
-    let letter = option.strip_prefix("--").and_then(|name| name.get(..1));
-    let rest = word.to_str().and_then(|word| word.strip_prefix('-'));
-    rest.zip(letter)
-        .and_then(|(rest, letter)| rest.strip_prefix(letter))
-        == Some(value)
-}
-
-/// Returns the error for a long option written with one dash, as other programs do.
-fn one_dash(word: &OsStr, command: &Command) -> Option<String> {
-    let name = word.to_str()?.strip_prefix('-')?;
+/// Returns the error for a long option written with one dash, as other programs do, if the first
+/// such word that `is_meant`, without its dash, is one.
+fn long_with_one_dash(
+    words: &[OsString],
+    command: &Command,
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let mut short = words
+        .iter()
+        .filter_map(|word| word.to_str()?.strip_prefix('-'));
+    let name = short.find(|word| is_meant(word))?;
     let name = name.split('=').next().unwrap_or_default();
     let long = format!("--{name}");
     if let Some(hint) = remedy(&long) {
@@ -140,95 +133,41 @@ fn remedy(option: &str) -> Option<&'static str> {
 /// Returns the format of lines on stderr that a wrong call, or its wrong policy file, asks for, as
 /// far as it can be read.
 pub(crate) fn format_of(words: &[OsString], policy_source: &PolicySource<'_>) -> Format {
-    let asked = Asked::by(after_name(words));
+    let typed = parse_leniently(after_name(words).to_vec());
+    let value = |option| typed.as_ref()?.get_one::<OsString>(option).cloned();
     let named = |text: &str| FormatName::from_str(text, false).ok();
-    if let Some(text) = asked.format {
-        return named(&text).map_or(Format::Text, Format::from);
+    if let Some(text) = value("log_format") {
+        return named(&text.to_string_lossy()).map_or(Format::Text, Format::from);
     }
-    let path = asked.policy.map(OsString::from);
-    let path = path.or_else(|| policy_source.path.clone());
+    let path = value("policy").or_else(|| policy_source.path.clone());
     let text = path.and_then(|path| (policy_source.read)(Path::new(&path)).ok());
     text.and_then(|text| named(policy_file::last_value(&text, "log-format")?))
         .map_or(Format::Text, Format::from)
 }
 
-/// The last value of each option that decides the format, as typed.
-#[derive(Default)]
-struct Asked {
-    format: Option<String>,
-    policy: Option<String>,
-}
-
-impl Asked {
-    /// Scans the words up to the command. The word after an unknown option is taken for its value
-    /// unless it is an option, too.
-    fn by(words: &[OsString]) -> Self {
-        let command = Cli::command();
-        let mut asked = Self::default();
-        let mut words = words.iter().map(|word| word.to_string_lossy()).peekable();
-        while let Some(word) = words.next_if(|word| word.len() > 1 && word.starts_with('-')) {
-            if word == "--" {
-                break;
-            }
-            let (option, value) = match word.split_once('=') {
-                Some((option, value)) => (option, Some(value.to_owned())),
-                None => (&*word, None),
-            };
-            let value = match takes(&command, option) {
-                Takes::Nothing => continue,
-                Takes::Value => value.or_else(|| words.next().map(String::from)),
-                Takes::Maybe => {
-                    let is_value = |word: &Cow<'_, str>| value.is_none() && !word.starts_with('-');
-                    let _ = words.next_if(is_value);
-                    continue;
-                }
-            };
-            match option {
-                "--log-format" => asked.format = value,
-                "--policy" => asked.policy = value,
-                _ => {}
-            }
-        }
-        asked
-    }
-}
-
-/// Whether an option takes the next word.
-enum Takes {
-    Nothing,
-    Value,
-    /// There is no such option.
-    Maybe,
-}
-
-impl Takes {
-    fn by(option: Option<&Arg>) -> Self {
-        match option {
-            Some(option) if option.get_action().takes_values() => Self::Value,
-            Some(_) => Self::Nothing,
-            None => Self::Maybe,
-        }
-    }
-}
-
-/// Returns what a word with one option takes, or with several of one letter.
-fn takes(command: &Command, word: &str) -> Takes {
-    if let Some(name) = word.strip_prefix("--") {
-        let is_meant = |option: &&Arg| {
-            let aliases = option.get_all_aliases().unwrap_or_default();
-            option.get_long() == Some(name) || aliases.contains(&name)
+/// Parses words whatever their values are, without options that do not exist. The word after such
+/// an option is taken for its value unless it is an option, too.
+fn parse_leniently(mut words: Vec<OsString>) -> Option<ArgMatches> {
+    let mut parser = Cli::command().mut_args(|option| match option.get_action() {
+        ArgAction::Set | ArgAction::Append => option.value_parser(OsStringValueParser::new()),
+        _ => option,
+    });
+    loop {
+        let error = match parser.try_get_matches_from_mut(&words) {
+            Ok(typed) => return Some(typed),
+            Err(error) => error,
         };
-        return Takes::by(command.get_arguments().find(is_meant));
-    }
-    let mut letters = word.trim_start_matches('-').chars();
-    while let Some(letter) = letters.next() {
-        let mut options = command.get_arguments();
-        match Takes::by(options.find(|option| option.get_short() == Some(letter))) {
-            Takes::Nothing => {}
-            // The rest of the word is the letter's value.
-            takes if letters.as_str().is_empty() => return takes,
-            _ => return Takes::Nothing,
+        let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+            return None;
+        };
+        let is_unknown = |word: &OsString| word.to_string_lossy().starts_with(unknown.as_str());
+        let at = words.iter().position(is_unknown)?;
+        words.remove(at);
+        let value = words
+            .get(at)
+            .filter(|word| !word.as_bytes().starts_with(b"-"));
+        if value.is_some() && error.kind() == ErrorKind::UnknownArgument {
+            words.remove(at);
         }
     }
-    Takes::Nothing
 }

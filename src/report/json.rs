@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::event::{Ended, Event};
 use crate::job::Job;
 use crate::policy::Decision;
-use crate::report::reason::Warning;
+use crate::report::Warning;
 use crate::status::Exit;
 use lines::{
     AttemptLine, Codes, DelayLine, EndLine, Line, WarningLine, count, deadline_left, millis,

@@ -1,14 +1,14 @@
-//! Sentences about why a run ends, or what it warns of.
+//! Sentences about why a run ends.
 
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use crate::duration::Shown;
+use crate::duration::{Shown, parse_duration};
 use crate::escape;
-use crate::event::{Ended, Event};
+use crate::event::Ended;
 use crate::patterns::Pattern;
 use crate::policy::{Policy, Reason};
-use crate::status::Outcome;
+use crate::status::{FaultClass, Outcome};
 use crate::status_set::StatusList;
 
 /// Returns why there is no retry, after a colon; empty if the numbers in the line say it.
@@ -117,46 +117,152 @@ pub(super) fn list(list: Option<&StatusList>) -> String {
     list.map_or_else(String::new, |list| format!(" {}", list.written))
 }
 
-/// A warning, as a fixed word and in a sentence.
-pub(super) struct Warning {
-    /// A fixed word for programs that read logs.
-    pub(super) kind: &'static str,
-    /// For people.
-    pub(super) said: String,
+/// Returns a hint for a command that could not be started, in parentheses; empty if there is none.
+pub(super) fn hint(outcome: &Outcome, program: &OsStr) -> String {
+    let mistake = match outcome {
+        Outcome::NotStarted(fault) if fault.class == FaultClass::NotFound => {
+            program.to_str().and_then(mistake)
+        }
+        _ => None,
+    };
+    mistake.map_or_else(String::new, |remedy| format!(" ({remedy})"))
 }
 
-impl Warning {
-    /// Returns the warning of this event, if it is one.
-    pub(super) fn of(event: &Event<'_>) -> Option<Self> {
-        let (kind, said) = match event {
-            Event::Nested => (
-                "nested",
-                "runs inside another retry, so that attempts multiply".into(),
-            ),
-            Event::BudgetUnusable(reason) => (
-                "budget_unusable",
-                format!(
-                    "retries are not bounded by --budget: the file of --shared cannot be used: {reason}"
-                ),
-            ),
-            Event::BudgetRebuilt => (
-                "budget_rebuilt",
-                "the file of --shared was damaged; its budget begins anew".into(),
-            ),
-            Event::LogUnusable(reason) => (
-                "log_unusable",
-                format!("the file of --log cannot be written: {reason}"),
-            ),
-            Event::InputSpent => (
-                "input_spent",
-                "what was read from the pipe on stdin is gone; --stdin replay keeps it for the next attempt".into(),
-            ),
-            Event::HeadsUnreadable(reason) => (
-                "heads_unreadable",
-                format!("the file of --retry-after cannot be read: {reason}"),
-            ),
-            _ => return None,
+/// Returns the remedy for the likely mistake behind a word that is not a program.
+fn mistake(word: &str) -> Option<String> {
+    let name = escape::program_name(OsStr::new(word));
+    let option = name.trim_start_matches(DASHES);
+    if word.is_empty() {
+        return None;
+    }
+    if word.contains(|c: char| c.is_ascii_whitespace()) {
+        return Some(
+            "one word with spaces: remove its quotes, or to run a script: retry -- sh -c '...'"
+                .into(),
+        );
+    }
+    if SHELL_WORDS.contains(&word) {
+        return Some("a word of the shell; to run a script: retry -- sh -c '...'".into());
+    }
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(format!(
+            "for the number of runs: retry --attempts {name} ..."
+        ));
+    }
+    if is_part_of_duration(word) {
+        return Some("write a duration as one word, like 100ms or 1m30s".into());
+    }
+    if word.starts_with(DASHES) {
+        return match (word.starts_with('-'), option.chars().count()) {
+            (true, 0) => None,
+            (true, _) => Some(format!(
+                "options of retry go before the --: retry {name} ... -- COMMAND"
+            )),
+            (false, 1) => Some(format!("typographic dash; type a plain hyphen: -{option}")),
+            (false, _) => Some(format!("typographic dash; type plain hyphens: --{option}")),
         };
-        Some(Self { kind, said })
+    }
+    if word.split_once('=').is_some_and(|(name, _)| is_name(name)) {
+        return Some("to set a variable: retry -- env NAME=VALUE ...".into());
+    }
+    is_name(word).then(|| {
+        format!(
+            "not in PATH; for a shell function: export -f {name}; retry -- bash -c '{name} \"$@\"' {name} ...; write an alias out"
+        )
+    })
+}
+
+/// Whether the word is a duration, or a unit that was split from its number.
+fn is_part_of_duration(word: &str) -> bool {
+    parse_duration(word).is_ok()
+        || parse_duration(&format!("1{word}")).is_ok()
+        || ["sec", "second", "min", "minute", "hour", "day"]
+            .iter()
+            .any(|unit| word.strip_suffix('s').unwrap_or(word) == *unit)
+}
+
+/// Whether a word could be the name of a shell's variable, function or alias.
+fn is_name(word: &str) -> bool {
+    let rest = word.strip_prefix(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    rest.is_some_and(|rest| rest.bytes().all(fits))
+}
+
+/// Hyphens, and what typesetting makes of one or two: everything from the hyphen to the horizontal
+/// bar, and the minus sign.
+const DASHES: &[char] = &[
+    '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}', '-',
+];
+
+/// Words that only shells know.
+const SHELL_WORDS: &[&str] = &[
+    "!", "(", ".", "[[", "alias", "case", "cd", "declare", "do", "eval", "exec", "exit", "export",
+    "for", "function", "if", "local", "read", "return", "set", "shift", "shopt", "source", "time",
+    "trap", "type", "typeset", "ulimit", "umask", "unset", "until", "wait", "while", "{",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::StartFault;
+
+    #[track_caller]
+    fn hints(program: &str, expected: &str) {
+        let fault = StartFault {
+            class: FaultClass::NotFound,
+            reason: "not found".into(),
+        };
+        assert_eq!(
+            hint(&Outcome::NotStarted(fault), OsStr::new(program)),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_no_program_gets_the_hint_that_fits_it() {
+        let shell = " (a word of the shell; to run a script: retry -- sh -c '...')";
+        let duration = " (write a duration as one word, like 100ms or 1m30s)";
+        let hyphens = " (typographic dash; type plain hyphens: --";
+        for (program, expected) in [
+            (
+                "sh -c x",
+                " (one word with spaces: remove its quotes, or to run a script: retry -- sh -c '...')",
+            ),
+            ("cd", shell),
+            ("!", shell),
+            ("5", " (for the number of runs: retry --attempts 5 ...)"),
+            ("30s", duration),
+            ("ms", duration),
+            ("minutes", duration),
+            ("A=1", " (to set a variable: retry -- env NAME=VALUE ...)"),
+            (
+                "ll",
+                " (not in PATH; for a shell function: export -f ll; retry -- bash -c 'll \"$@\"' ll ...; write an alias out)",
+            ),
+            (
+                "-a",
+                " (options of retry go before the --: retry -a ... -- COMMAND)",
+            ),
+            ("\u{2013}attempts", &format!("{hyphens}attempts)")),
+            ("\u{2014}base", &format!("{hyphens}base)")),
+            ("\u{2013}a", " (typographic dash; type a plain hyphen: -a)"),
+            ("\u{2014}", &format!("{hyphens})")),
+            ("--", ""),
+            ("", ""),
+            ("./x", ""),
+        ] {
+            hints(program, expected);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_there_needs_no_hint() {
+        for class in [FaultClass::NotExecutable, FaultClass::NoInterpreter] {
+            let fault = StartFault {
+                class,
+                reason: String::new(),
+            };
+            assert_eq!(hint(&Outcome::NotStarted(fault), OsStr::new("f")), "");
+        }
     }
 }

@@ -9,8 +9,7 @@ use crate::event::{Ended, Event};
 use crate::job::{Job, Verbosity};
 use crate::numbers::Attempts;
 use crate::policy::{Decision, Policy, Reason, Success};
-use crate::report::hint;
-use crate::report::reason::Warning;
+use crate::report::Warning;
 use crate::report::reason::{self, found, list};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
@@ -183,7 +182,7 @@ impl<'a> Text<'a> {
         let outcome = &ended.ending.outcome;
         match reason {
             Reason::NeverStarts => {
-                Stopped::Alone(format!("{outcome}{}", hint::render(outcome, self.program)))
+                Stopped::Alone(format!("{outcome}{}", reason::hint(outcome, self.program)))
             }
             Reason::Signal(signal) => {
                 let (attempt, took) = (self.numbered(ended.attempt), Shown(ended.took));

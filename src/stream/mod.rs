@@ -4,13 +4,10 @@
 //! descriptor. Of the others, only data in transit is held in memory. Nothing here blocks: the
 //! caller polls the descriptors that `watched` returns.
 
-mod scanner;
-
+mod findings;
 mod guard;
-mod header_file;
 mod input;
 
-mod background;
 pub(crate) mod writer;
 
 mod held_output;
@@ -27,18 +24,16 @@ use rustix::event::PollFd;
 use crate::job::{Job, RetryAfterSource};
 use crate::patterns::{Matched, Stream};
 use crate::sys::stdio::ChildStdio;
-use background::BackgroundTaps;
-use header_file::HeaderFile;
+use findings::{HeaderFile, Interest};
+use held_output::BackgroundTaps;
 use input::Input;
-use scanner::Interest;
 use spool::Keep;
 use writer::{Sink, Writers};
 
 use tap::Tap;
 
+pub(crate) use findings::{Findings, Loss};
 pub(crate) use held_output::{HeldOutput, Progress};
-pub(crate) use scanner::Findings;
-pub(crate) use scanner::Loss;
 pub(crate) use spool::NOT_HELD;
 
 /// The two output streams of a command.

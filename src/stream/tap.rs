@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
-use super::scanner::{Loss, Scanner};
+use super::findings::{Loss, Scanner};
 use super::spool::Keep;
 use super::writer::Sink;
 use crate::patterns::{Matched, Stream};

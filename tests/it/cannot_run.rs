@@ -16,7 +16,7 @@ fn a_command_line_in_one_word_is_not_split_and_gets_a_hint() {
     assert_eq!(done.said().len(), 1, "{done:?}");
     assert!(
         done.stderr.contains(
-            "one word with spaces: leave out its quotes, or to run a script: retry -- sh -c"
+            "one word with spaces: remove its quotes, or to run a script: retry -- sh -c"
         ),
         "{done:?}"
     );

@@ -84,8 +84,7 @@ fn the_name_alone_exits_125_and_shows_what_to_type() {
 fn a_dash_from_a_printed_text_gets_a_hint() {
     for option in ["\u{2013}attempts 3", "\u{2014}attempts=3"] {
         let done = Sandbox::new().retry(&format!("{option} true")).run();
-        let hint =
-            "cannot run: not found (a dash as printed in texts; write --attempts with hyphens)";
+        let hint = "cannot run: not found (typographic dash; type plain hyphens: --attempts)";
         done.exits(127).stdout_is("");
         assert!(done.stderr.contains(hint), "{done:?}");
     }

@@ -1,0 +1,219 @@
+//! The search of an attempt's output for patterns and response headers, and the findings.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::clock;
+use crate::escape::escaped;
+use crate::job::{Job, Output, RetryAfterSource};
+use crate::patterns::{Matched, Patterns, Stream, Watch};
+use crate::retry_after::HeadParser;
+
+/// Everything learned from the streams of an attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// The patterns that were found.
+    pub(crate) matched: Matched,
+    /// The wait that a server asked for.
+    pub(crate) server_wait: Option<Duration>,
+    /// Why held-back stdout could not be kept in full.
+    pub(crate) unkept: Option<io::Error>,
+    /// Why a part of stdout was lost.
+    pub(crate) loss: Option<Loss>,
+    /// Why the header file could not be read.
+    pub(crate) unreadable: Option<io::Error>,
+}
+
+/// Why output was lost.
+#[derive(Debug)]
+pub(crate) enum Loss {
+    /// It has no reader any more.
+    NoReader,
+    /// It could not be written.
+    Failed(io::Error),
+    /// Its reader did not take it in time.
+    NotTaken,
+}
+
+/// The streams to scan, with what to look for.
+pub(super) struct Interest<'a> {
+    patterns: &'a Patterns,
+    heads: Option<&'a RetryAfterSource>,
+    /// Whether any output counts as activity.
+    in_life: bool,
+    /// Whether stdout is held back.
+    pub(super) holds_stdout: bool,
+}
+
+impl<'a> Interest<'a> {
+    /// The interest of this job.
+    pub(super) fn of(job: &'a Job) -> Self {
+        Self {
+            patterns: &job.policy.patterns,
+            heads: job.streams.heads.as_ref(),
+            in_life: job.supervision.idle_timeout.is_some(),
+            holds_stdout: match job.streams.stdout {
+                Output::Stream => false,
+                Output::Once => true,
+            },
+        }
+    }
+
+    /// Whether the command's output on this stream is looked at.
+    pub(super) fn looks_at(&self, stream: Stream) -> bool {
+        self.looks_for_heads(stream) || self.in_life || self.patterns.look_at(stream)
+    }
+
+    fn looks_for_heads(&self, stream: Stream) -> bool {
+        self.heads.is_some_and(|heads| heads.may_be_in(stream))
+    }
+
+    /// Whether it matters which of the two streams output was written to.
+    pub(super) fn tells_streams_apart(&self) -> bool {
+        self.holds_stdout
+            || matches!(self.heads, Some(RetryAfterSource::Only(_)))
+            || self.patterns.tell_streams_apart()
+    }
+
+    /// Returns a scanner for an attempt's output on this stream.
+    pub(super) fn scanner(&self, stream: Stream) -> Scanner {
+        Scanner::new(self.patterns, stream, self.looks_for_heads(stream))
+    }
+}
+
+/// A scanner for one stream of an attempt.
+pub(super) struct Scanner {
+    watch: Watch,
+    heads: Option<HeadParser>,
+    is_idle: bool,
+}
+
+impl Scanner {
+    /// A scanner for these patterns and, if asked for, response heads.
+    pub(super) fn new(patterns: &Patterns, stream: Stream, for_heads: bool) -> Self {
+        Self {
+            watch: Watch::new(patterns, stream),
+            heads: for_heads.then(HeadParser::default),
+            is_idle: !for_heads && !patterns.look_at(stream),
+        }
+    }
+
+    /// Whether it has nothing to look for.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    /// Scans the next bytes.
+    pub(super) fn scan(&mut self, bytes: &[u8], matched: &mut Matched) {
+        self.watch.feed(bytes, matched);
+        if let Some(heads) = &mut self.heads {
+            heads.feed(bytes);
+        }
+    }
+
+    /// Ends the stream; returns the wait that a server asked for.
+    pub(super) fn finish(self, matched: &mut Matched) -> Option<Duration> {
+        self.watch.finish(matched);
+        self.heads?.wait(|| clock::now().into())
+    }
+}
+
+/// How much of the end of the file is read, in bytes.
+const MOST_READ: u64 = 1024 * 1024;
+
+/// The file, with its state before the attempt.
+pub(super) struct HeaderFile<'a> {
+    path: &'a Path,
+    before: Option<Stamp>,
+}
+
+/// The metadata that changes when a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(file: &Metadata) -> Self {
+        Self {
+            inode: (file.dev(), file.ino()),
+            size: file.size(),
+            modified: (file.mtime(), file.mtime_nsec()),
+            changed: (file.ctime(), file.ctime_nsec()),
+        }
+    }
+}
+
+impl<'a> HeaderFile<'a> {
+    /// Checks the file at this path, which need not exist yet.
+    ///
+    /// # Errors
+    /// When it is not a regular file that can be read.
+    pub(super) fn open(path: &'a Path) -> Result<Self> {
+        let name = escaped(path.as_os_str());
+        if let Ok(there) = fs::metadata(path) {
+            ensure!(
+                there.is_file(),
+                "--retry-after '@{name}' is no regular file; name one that the command writes"
+            );
+            open(path).with_context(|| {
+                format!("--retry-after '@{name}' cannot be read; name a file that can")
+            })?;
+        }
+        Ok(Self { path, before: None })
+    }
+
+    /// Records its state before an attempt.
+    pub(super) fn note(&mut self) {
+        self.before = fs::metadata(self.path).ok().as_ref().map(Stamp::of);
+    }
+
+    /// Returns the wait that its last head asks for, if the attempt has written it.
+    ///
+    /// # Errors
+    /// When it exists and cannot be read.
+    pub(super) fn wait(&self) -> io::Result<Option<Duration>> {
+        let mut file = match open(self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let now = file.metadata()?;
+        if !now.is_file() || self.before == Some(Stamp::of(&now)) {
+            return Ok(None);
+        }
+        let cut = now.size().saturating_sub(MOST_READ);
+        file.seek(SeekFrom::Start(cut))?;
+        let mut text = Vec::new();
+        file.take(MOST_READ).read_to_end(&mut text)?;
+        // After a cut, the first line may be incomplete.
+        let start = if cut == 0 {
+            Some(0)
+        } else {
+            text.iter().position(|byte| *byte == b'\n')
+        };
+        let mut heads = HeadParser::default();
+        heads.feed(
+            start
+                .and_then(|start| text.get(start..))
+                .unwrap_or_default(),
+        );
+        Ok(heads.wait(|| clock::now().into()))
+    }
+}
+
+/// Opens the file without waiting for a writer, in case it has become a FIFO.
+fn open(path: &Path) -> io::Result<File> {
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+}
