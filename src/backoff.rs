@@ -60,6 +60,14 @@ pub(crate) enum Jitter {
 }
 
 impl Jitter {
+    /// The jitters that have a name.
+    pub(crate) const NAMED: [(&str, Self); 4] = [
+        ("none", Self::None),
+        ("full", Self::Full),
+        ("equal", Self::Equal),
+        ("decorrelated", Self::Decorrelated),
+    ];
+
     /// Whether a delay depends on the delay before it, and not on a ceiling.
     pub(crate) fn follows_previous_delay(self) -> bool {
         match self {
@@ -71,13 +79,15 @@ impl Jitter {
 
 impl fmt::Display for Jitter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::Full => f.write_str("full"),
-            Self::Equal => f.write_str("equal"),
-            Self::Around(share) => share.fmt(f),
-            Self::Decorrelated => f.write_str("decorrelated"),
+        if let Self::Around(share) = self {
+            return share.fmt(f);
         }
+        let mut named = Self::NAMED.iter();
+        f.write_str(
+            named
+                .find(|(_, jitter)| jitter == self)
+                .map_or("", |(name, _)| name),
+        )
     }
 }
 

@@ -4,8 +4,6 @@
 //! so it cannot disagree with a run. Delays are extrapolated where a run makes too many attempts to
 //! be walked.
 
-mod bounds;
-mod chart;
 mod clients;
 mod extrapolation;
 mod histogram;
@@ -20,10 +18,11 @@ use std::time::Duration;
 use crate::duration::nanos;
 use crate::job::{Format, Job};
 use crate::policy::Policy;
-use bounds::{LastAttempts, attempts, cap_takes_over, last_retry};
 use clients::Herd;
+use extrapolation::cap_takes_over;
 use rows::{Row, Table};
 use schedule::{LONGEST, SHORTEST, Schedule, simulated, walk};
+use schedule::{LastAttempts, attempts, last_retry};
 
 /// The most retries with a row of their own, and the most delays in a sample.
 const MOST_ROWS: u64 = 20;

@@ -123,7 +123,7 @@ impl Policy {
         if let Some(wait) = asked.filter(|wait| self.is_too_long(*wait, local)) {
             return Decision::Stop(Reason::RetryAfter { wait });
         }
-        if ending.input_eaten {
+        if ending.input_lost {
             return Decision::Stop(Reason::Stdin);
         }
         self.backoff.advance(&mut history.state, local);

@@ -112,7 +112,7 @@ impl Signal {
     }
 
     /// Returns the named signals that end the run.
-    pub(crate) fn all_fatal() -> impl Iterator<Item = Self> {
+    pub(crate) fn all_named_fatal() -> impl Iterator<Item = Self> {
         FATAL.iter().chain(system::FATAL).copied().map(Self)
     }
 

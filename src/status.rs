@@ -79,7 +79,7 @@ pub(crate) struct Ending {
     /// Whether the deadline passed before all of its output was read.
     pub(crate) undelivered: bool,
     /// Whether it read input from a pipe that a retry would need.
-    pub(crate) input_eaten: bool,
+    pub(crate) input_lost: bool,
     /// The patterns found in its output.
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
@@ -94,7 +94,7 @@ impl From<Outcome> for Ending {
             left_behind: None,
             by_idle_timeout: false,
             undelivered: false,
-            input_eaten: false,
+            input_lost: false,
             matched: Matched::default(),
             server_wait: None,
         }

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory as _, ValueEnum as _};
 
 use super::options::{Cli, FormatName};
-use super::values::suggest;
+use super::values::did_you_mean;
 use super::{PolicySource, after_name, policy_file};
 use crate::escape::{escaped, shortened};
 use crate::job::Format;
@@ -59,10 +59,9 @@ pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command)
         }
         ErrorKind::InvalidValue => {
             let meant = match error.get(ContextKind::ValidValue) {
-                Some(ContextValue::Strings(valid)) => suggest(&value, valid),
-                _ => None,
+                Some(ContextValue::Strings(valid)) => did_you_mean(&value, valid),
+                _ => String::new(),
             };
-            let meant = meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
             format!(
                 "{option} '{value}': use one of {}{meant}",
                 context(ContextKind::ValidValue)

@@ -22,7 +22,7 @@ pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
         let names: Vec<String> = signal_names().chain(words).collect();
         let mut items = text.split(',').map(str::trim);
         let wrong = items.find(|item| StatusSet::parse(item).is_err());
-        why + &hint(wrong.unwrap_or_default(), &names)
+        why + &did_you_mean(wrong.unwrap_or_default(), &names)
     })?;
     Ok(StatusList {
         set,
@@ -31,21 +31,21 @@ pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
 }
 
 pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
-    match text {
-        "none" => Ok(Jitter::None),
-        "full" => Ok(Jitter::Full),
-        "equal" => Ok(Jitter::Equal),
-        "decorrelated" => Ok(Jitter::Decorrelated),
-        share => Share::parse(share).map(Jitter::Around).ok_or_else(|| {
-            "use none, full, equal, decorrelated, or a share from 0 to 100 %, such as 20% or 0.2"
-                .to_owned()
-                + &hint(share, &["none", "full", "equal", "decorrelated"])
-        }),
+    if let Some((_, jitter)) = Jitter::NAMED.iter().find(|(name, _)| *name == text) {
+        return Ok(*jitter);
     }
+    Share::parse(text).map(Jitter::Around).ok_or_else(|| {
+        let names = Jitter::NAMED.map(|(name, _)| name);
+        format!(
+            "use {}, or a share from 0 to 100 %, such as 20% or 0.2{}",
+            names.join(", "),
+            did_you_mean(text, &names)
+        )
+    })
 }
 
 /// Returns the end of a sentence about a word that is nearly one of these, else nothing.
-fn hint(word: &str, known: &[impl AsRef<str>]) -> String {
+pub(super) fn did_you_mean(word: &str, known: &[impl AsRef<str>]) -> String {
     suggest(word, known).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }
 
@@ -121,7 +121,7 @@ pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
     Signal::from_name(text).or_else(by_number).ok_or_else(|| {
         let names: Vec<String> = signal_names().collect();
         "there is no such signal; use a name such as TERM, INT or KILL".to_owned()
-            + &hint(text, &names)
+            + &did_you_mean(text, &names)
     })
 }
 

@@ -118,7 +118,7 @@ fn step_in_words(words: &str) -> Step {
         ("", "") => {}
         ("asks for", wait) => ending.server_wait = Some(from_nanos(wait)),
         ("leaves process", pid) => ending.left_behind = Some(pid.parse().expect("a number")),
-        ("has read its", "input") => ending.input_eaten = true,
+        ("has read its", "input") => ending.input_lost = true,
         ("is not read in", "time") => ending.undelivered = true,
         _ => panic!("what is '{more}'?"),
     }
@@ -335,7 +335,7 @@ fn a_process_that_cannot_be_ended_has_no_attempt_beside_it() {
 fn input_that_is_lost_ends_the_retrying_when_nothing_else_does() {
     let eats = |step: Step| {
         let mut eats = step;
-        eats.ending.input_eaten = true;
+        eats.ending.input_lost = true;
         eats
     };
     check("input_that_is_lost_ends_the_retrying_when_nothing_else_does");

@@ -1,9 +1,12 @@
-//! The extrapolation of delays beyond those that were walked.
+//! The extrapolation of delays beyond those that were walked, and where the cap takes over.
 
 use std::time::Duration;
 
 use crate::backoff::{Backoff, Curve, DelayRange};
 use crate::duration::{from_nanos, nanos};
+
+/// How many retries are walked at most. A schedule that grows more slowly is extrapolated.
+pub(super) const MOST_WALKED: u64 = 1 << 14;
 
 /// A delay, with the range that it is drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +110,72 @@ pub(super) fn is_settled(backoff: &Backoff, delays: &[DrawnDelay]) -> bool {
         [.., before, last] => before.range == last.range,
         _ => true,
     }
+}
+
+/// Returns the first retry whose delay would exceed the cap, jitter left out; with decorrelated
+/// jitter, whose delay could. None if there is no such retry.
+pub(super) fn cap_takes_over(backoff: &Backoff) -> Option<u64> {
+    let cap = nanos(backoff.cap);
+    let free = Backoff {
+        cap: Duration::MAX,
+        ..backoff.clone()
+    };
+    if backoff.cap == Duration::MAX {
+        return None;
+    }
+    if backoff.curve == Curve::Linear && !backoff.jitter.follows_previous_delay() {
+        let below = cap.checked_div(nanos(backoff.base))?;
+        return u64::try_from(below).ok()?.checked_add(1);
+    }
+    let mut at = free.start();
+    let mut last = None;
+    for retry in 1..=MOST_WALKED {
+        let range = free.range(at);
+        let nominal = nominal(&free, &range);
+        if nominal > backoff.cap {
+            return Some(retry);
+        }
+        if last.replace(nominal) == Some(nominal) {
+            return None;
+        }
+        free.advance(&mut at, end(&range));
+    }
+    // It still grows, but very slowly.
+    let grown = float(nanos(last?)).max(1.0);
+    let more = libm::log(float(cap) / grown) / logarithm_of_factor(backoff.curve);
+    let more = u64::try_from(whole(more.floor())).ok()?;
+    MOST_WALKED.checked_add(more)?.checked_add(1)
+}
+
+/// Returns the delay that is compared with the cap.
+fn nominal(backoff: &Backoff, range: &DelayRange) -> Duration {
+    if backoff.jitter.follows_previous_delay() {
+        end(range)
+    } else {
+        range.ceiling
+    }
+}
+
+/// Returns the ceiling before a retry beyond those that were walked.
+pub(super) fn ceiling_far_on(
+    backoff: &Backoff,
+    last: &DrawnDelay,
+    walked: u64,
+    retry: u64,
+) -> Duration {
+    let ceiling = nanos(last.range.ceiling);
+    let more = u128::from(retry.saturating_sub(walked));
+    let far_on = match backoff.curve {
+        Curve::Linear => nanos(backoff.base)
+            .saturating_mul(more)
+            .saturating_add(ceiling),
+        Curve::Exponential(_) => {
+            let grown = libm::exp(logarithm_of_factor(backoff.curve) * float(more));
+            whole(float(ceiling) * grown)
+        }
+        Curve::Constant => ceiling,
+    };
+    from_nanos(far_on).min(backoff.cap)
 }
 
 /// Returns the range of a delay at this ceiling.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::bounds::LastAttempts;
 use super::clients::Busiest;
 use super::rows::factor_number;
 use super::rows::{Allowed, Row};
+use super::schedule::LastAttempts;
 use super::{Plan, clients};
 use crate::duration::{nanos, whole_millis};
 use crate::job::Job;

@@ -1,11 +1,14 @@
-//! The rows of the table: one for each of the first retries, one for all others.
+//! The rows of the table: one for each of the first retries, one for all others; and the bars of the
+//! chart of many clients.
 
 use std::time::Duration;
 
 use super::MOST_ROWS;
-use super::bounds::{LastAttempts, ceiling_far_on};
+use super::clients::{Busiest, Herd};
+use super::extrapolation::ceiling_far_on;
 use super::extrapolation::end;
 use super::extrapolation::{delay_range_at, float};
+use super::schedule::LastAttempts;
 use super::schedule::Schedule;
 use crate::backoff::{Backoff, Curve, Jitter};
 use crate::duration::{Shown, from_nanos};
@@ -137,7 +140,7 @@ const LONGEST_SHOWN: Duration = Duration::from_secs(10_000 * 3600);
 const BILLION: u128 = 1_000_000_000;
 
 /// Describes how many attempts and retries there may be, and under which assumption.
-pub(super) fn attempts(retries: Option<u64>) -> String {
+pub(super) fn describe_attempts(retries: Option<u64>) -> String {
     let counts = match retries {
         None => "attempts without limit".into(),
         Some(0) => return "1 attempt, no retry".into(),
@@ -148,7 +151,7 @@ pub(super) fn attempts(retries: Option<u64>) -> String {
 }
 
 /// Describes a schedule.
-pub(super) fn described(backoff: &Backoff) -> String {
+pub(super) fn describe_backoff(backoff: &Backoff) -> String {
     let growth = match backoff.curve {
         Curve::Exponential(factor) => format!(", factor {factor}"),
         Curve::Linear | Curve::Constant => String::new(),
@@ -158,12 +161,12 @@ pub(super) fn described(backoff: &Backoff) -> String {
         backoff.curve,
         Shown(backoff.base),
         Shown(backoff.cap),
-        jitter(backoff.jitter)
+        describe_jitter(backoff.jitter)
     )
 }
 
 /// Describes a jitter.
-pub(super) fn jitter(jitter: Jitter) -> String {
+pub(super) fn describe_jitter(jitter: Jitter) -> String {
     match jitter {
         Jitter::None => "no jitter".into(),
         other => format!("{other} jitter"),
@@ -182,4 +185,55 @@ pub(super) fn cell(time: Duration) -> String {
     } else {
         ">9999h".into()
     }
+}
+
+/// The length of the longest bar, in characters.
+const LONGEST_BAR: u64 = 40;
+
+/// Renders the retries over time, the busiest moment, and the number of attempts.
+pub(super) fn herd_chart(herd: &Herd, jittered: Jitter) -> Vec<String> {
+    let clients = herd.clients;
+    let mut lines = vec![
+        String::new(),
+        match herd.first_retries {
+            Some(retries) => format!(
+                "{clients} clients fail together at 0s; the first {retries} retries of each:"
+            ),
+            None => format!("{clients} clients fail together at 0s; their retries:"),
+        },
+    ];
+    let most = herd
+        .bars
+        .iter()
+        .map(|bar| bar.retries)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let starts: Vec<String> = herd.bars.iter().map(|bar| cell(bar.from)).collect();
+    let widest = starts.iter().map(String::len).max().unwrap_or(0);
+    let digits = most.to_string().len();
+    lines.extend(herd.bars.iter().zip(&starts).map(|(bar, start)| {
+        let length = (u128::from(bar.retries) * u128::from(LONGEST_BAR)).div_ceil(u128::from(most));
+        let hashes = "#".repeat(usize::try_from(length).unwrap_or(0));
+        let line = format!("  {start:>widest$}  {:>digits$}  {hashes}", bar.retries);
+        line.trim_end().to_owned()
+    }));
+    let busiest = match herd.busiest {
+        Busiest::Exactly(retries) => format!("busiest 10 ms: {retries} retries"),
+        Busiest::AtMost(retries) => format!("busiest 10 ms: at most {retries} retries"),
+    };
+    lines.push(match jittered {
+        Jitter::None => busiest,
+        _ => format!(
+            "{busiest} with {}, {} with none",
+            describe_jitter(jittered),
+            herd.busiest_without_jitter
+        ),
+    });
+    lines.push(herd.most_attempts.map_or_else(
+        || "attempts of all together: unbounded".into(),
+        |most| format!("attempts of all together: {most} at most"),
+    ));
+    lines.push(String::new());
+    lines
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::extrapolation::{DrawnDelay, Extrapolation, is_settled};
+use super::extrapolation::{DrawnDelay, Extrapolation, MOST_WALKED, is_settled};
 use super::means;
 use crate::backoff::Backoff;
-use crate::duration::nanos;
+use crate::duration::{from_nanos, nanos};
 use crate::engine;
 use crate::event::Event;
 use crate::numbers::Attempts;
@@ -24,9 +24,6 @@ pub(super) const SHORTEST: f64 = 0.0;
 
 /// How many retries are walked at first. By then, nearly every schedule is settled.
 const USUALLY_ENOUGH: u64 = 256;
-
-/// How many retries are walked at most. A schedule that grows more slowly is extrapolated.
-pub(super) const MOST_WALKED: u64 = 1 << 14;
 
 /// Returns the maximum number of retries; none means no limit.
 pub(super) fn retries(attempts: Attempts) -> Option<u64> {
@@ -158,4 +155,43 @@ fn delays(policy: &Policy, most: u64, u: f64) -> Vec<DrawnDelay> {
         delays.push(drawn);
     });
     delays
+}
+
+/// The last attempts that a deadline allows; none means any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LastAttempts {
+    /// With the longest delays.
+    pub(super) at_worst: Option<u64>,
+    /// With the shortest delays.
+    pub(super) at_best: Option<u64>,
+    /// With the longest delays, if every attempt takes its time limit.
+    pub(super) with_timeouts: Option<u64>,
+}
+
+/// Returns the last of these retries that the deadline allows, if the n-th starts after `time(n)`
+/// nanoseconds; none means any.
+pub(super) fn last_retry(
+    policy: &Policy,
+    retries: Option<u64>,
+    time: impl Fn(u64) -> u128,
+) -> Option<u64> {
+    let fits = |retry| policy.fits(from_nanos(time(retry)), Duration::ZERO);
+    let (mut allowed, mut refused) = (0, retries.unwrap_or(u64::MAX));
+    if refused == 0 || fits(refused) {
+        return retries;
+    }
+    while refused - allowed > 1 {
+        let middle = allowed + (refused - allowed) / 2;
+        if fits(middle) {
+            allowed = middle;
+        } else {
+            refused = middle;
+        }
+    }
+    Some(allowed)
+}
+
+/// Returns the number of attempts for this many retries.
+pub(super) fn attempts(retries: Option<u64>) -> Option<u64> {
+    retries.map(|retries| retries.saturating_add(1))
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::bounds::LastAttempts;
 use super::rows::{Allowed, Row};
-use super::rows::{attempts, cell, described};
-use super::{Plan, Sample, chart};
+use super::rows::{cell, describe_attempts, describe_backoff, herd_chart};
+use super::schedule::LastAttempts;
+use super::{Plan, Sample};
 use crate::backoff::Backoff;
 use crate::duration::{Shown, from_nanos};
 use crate::escape::{escaped, shortened};
@@ -21,7 +21,10 @@ const LARGEST_SHOWN: u64 = 999_999;
 /// Renders the whole plan.
 pub(super) fn render(job: &Job, plan: &Plan) -> String {
     let policy = &job.policy;
-    let mut lines = vec![attempts(plan.retries), described(&policy.backoff)];
+    let mut lines = vec![
+        describe_attempts(plan.retries),
+        describe_backoff(&policy.backoff),
+    ];
     if !plan.rows.is_empty() {
         lines.push(String::new());
         lines.extend(table(plan, &policy.backoff));
@@ -32,7 +35,7 @@ pub(super) fn render(job: &Job, plan: &Plan) -> String {
     lines.extend(
         plan.herd
             .iter()
-            .flat_map(|herd| chart::render(herd, policy.backoff.jitter)),
+            .flat_map(|herd| herd_chart(herd, policy.backoff.jitter)),
     );
     let folded = lines.iter().map(|line| folded(line));
     folded.chain([sample(&plan.sample)]).collect()

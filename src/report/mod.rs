@@ -2,7 +2,6 @@
 
 pub(crate) mod github;
 pub(crate) mod json;
-mod log_file;
 mod reason;
 pub(crate) mod sink;
 pub(crate) mod stderr;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::sys::{self, startup, stdio, terminal};
+use crate::sys::{self, fd, startup, terminal};
 
 /// How long a line waits for a reader of stderr that does not read: long enough for one that is
 /// merely slow, and short enough that no deadline is missed by much for one that has stopped.
@@ -35,7 +35,7 @@ pub(crate) fn say(text: &str, in_haste: bool) {
             && sys::hearing_fatal_only(|| takes_more(&PATIENCE));
     if is_read {
         // The command may have left its last line unfinished.
-        let begun = stdio::stderr_line_is_open() && !text.starts_with('\n');
+        let begun = fd::stderr_line_is_open() && !text.starts_with('\n');
         let text = if begun {
             Cow::Owned(format!("\n{text}"))
         } else {
@@ -43,7 +43,7 @@ pub(crate) fn say(text: &str, in_haste: bool) {
         };
         // A line that cannot be written is lost: there is nowhere to say so.
         let _ = rustix::io::write(io::stderr().as_fd(), text.as_bytes());
-        stdio::note_on_stderr(b'\n');
+        fd::note_on_stderr(b'\n');
     }
     if !in_haste {
         IS_READ.store(is_read, Ordering::Relaxed);
@@ -62,7 +62,7 @@ fn takes_more(patience: &Timespec) -> bool {
 /// blanks are written as fit a line: an empty line holds them all, and any other leaves the cursor
 /// on the next one.
 pub(crate) fn fresh_line() -> String {
-    if stdio::knows_stderr_line() || !terminal::may_change() {
+    if fd::knows_stderr_line() || !terminal::may_change() {
         return String::new();
     }
     format!("{:1$}\r\x1b[K", "", terminal::columns())

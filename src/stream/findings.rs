@@ -45,7 +45,7 @@ pub(super) struct Interest<'a> {
     patterns: &'a Patterns,
     heads: Option<&'a RetryAfterSource>,
     /// Whether any output counts as activity.
-    in_life: bool,
+    for_activity: bool,
     /// Whether stdout is held back.
     pub(super) holds_stdout: bool,
 }
@@ -56,7 +56,7 @@ impl<'a> Interest<'a> {
         Self {
             patterns: &job.policy.patterns,
             heads: job.streams.heads.as_ref(),
-            in_life: job.supervision.idle_timeout.is_some(),
+            for_activity: job.supervision.idle_timeout.is_some(),
             holds_stdout: match job.streams.stdout {
                 Output::Stream => false,
                 Output::Once => true,
@@ -66,7 +66,7 @@ impl<'a> Interest<'a> {
 
     /// Whether the command's output on this stream is looked at.
     pub(super) fn looks_at(&self, stream: Stream) -> bool {
-        self.looks_for_heads(stream) || self.in_life || self.patterns.look_at(stream)
+        self.looks_for_heads(stream) || self.for_activity || self.patterns.look_at(stream)
     }
 
     fn looks_for_heads(&self, stream: Stream) -> bool {

@@ -39,7 +39,7 @@ impl Guard {
 
     /// Whether the failed attempt, or one before it, has read any of the input. A writer that
     /// has merely closed its end does not count: such a pipe looks the same to every attempt.
-    pub(super) fn is_eaten(&mut self) -> bool {
+    pub(super) fn has_lost_input(&mut self) -> bool {
         let flags = rustix::fs::fcntl_getfl(stdin());
         if flags.is_ok_and(|flags| flags.contains(OFlags::WRONLY)) {
             // The command can only write to it; the reader is another process.

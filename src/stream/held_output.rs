@@ -9,7 +9,7 @@ use std::rc::Rc;
 use rustix::event::PollFd;
 use rustix::io::Errno;
 
-use super::spool::Keep;
+use super::spool::Hold;
 use super::tap::Tap;
 use super::writer::Writer;
 use crate::patterns::{Matched, Stream};
@@ -39,13 +39,13 @@ pub(crate) enum Progress {
 
 impl HeldOutput {
     /// Held output to be delivered to this writer.
-    pub(super) fn new(kept: Keep, writer: Option<Rc<Writer>>) -> Self {
+    pub(super) fn new(held: Hold, writer: Option<Rc<Writer>>) -> Self {
         Self {
-            file: kept.file,
+            file: held.file,
             writer,
             buffer: Vec::new(),
             at: 0,
-            end: kept.length,
+            end: held.length,
         }
     }
 
@@ -104,7 +104,7 @@ impl HeldOutput {
 }
 
 /// The most taps that are kept; a job that writes to both streams takes two.
-const MOST: usize = 64;
+const MOST_TAPS: usize = 64;
 
 /// The taps of attempts that are over, the oldest first.
 #[derive(Default)]
@@ -116,7 +116,7 @@ impl BackgroundTaps {
         self.0.push(tap);
         // A tap whose writers have all closed their ends goes at once.
         self.pump();
-        let too_many = self.0.len().saturating_sub(MOST);
+        let too_many = self.0.len().saturating_sub(MOST_TAPS);
         self.0.drain(..too_many);
     }
 

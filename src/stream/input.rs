@@ -11,7 +11,7 @@ use super::guard::Guard;
 use super::replay::{NOT_KEPT, Replay};
 use crate::job;
 use crate::sys::fd;
-use crate::sys::stdio::{NULL, null};
+use crate::sys::fd::{NULL, null};
 
 /// The error message when /dev/null cannot be opened.
 const NO_NULL: &str = "--stdin null needs /dev/null; mount /dev, or leave the option out";
@@ -134,16 +134,16 @@ impl Input {
 
     /// Whether a retry would run on what the failed attempt has left of a pipe, although nobody
     /// asked for that.
-    pub(super) fn is_eaten(&mut self) -> bool {
+    pub(super) fn has_lost_input(&mut self) -> bool {
         match self {
-            Self::Guarded(guard) => guard.is_eaten(),
+            Self::Guarded(guard) => guard.has_lost_input(),
             _ => false,
         }
     }
 
     /// Whether the last attempt has read from a pipe that we do not keep. Data written meanwhile
     /// may hide it.
-    pub(super) fn is_spent(&self) -> bool {
+    pub(super) fn is_consumed(&self) -> bool {
         let Self::Passing(Some(before)) = self else {
             return false;
         };

@@ -23,12 +23,12 @@ use rustix::event::PollFd;
 
 use crate::job::{Job, RetryAfterSource};
 use crate::patterns::{Matched, Stream};
-use crate::sys::stdio::ChildStdio;
+use crate::sys::fd::ChildStdio;
 use findings::{HeaderFile, Interest};
 use held_output::BackgroundTaps;
 use input::Input;
-use spool::Keep;
-use writer::{Sink, Writers};
+use spool::Hold;
+use writer::{Destination, Writers};
 
 use tap::Tap;
 
@@ -50,7 +50,7 @@ pub(crate) struct Streams<'a> {
     /// Taps on the output of processes that outlived their attempt.
     background: BackgroundTaps,
     /// The attempt's stdout, if it is held back.
-    held: Option<Keep>,
+    held: Option<Hold>,
     matched: Matched,
     /// Why input can no longer be passed on.
     fault: Option<anyhow::Error>,
@@ -110,8 +110,8 @@ impl<'a> Streams<'a> {
             if share && stream == Stream::Stderr {
                 let shared = ends.stdout.as_ref().map(OwnedFd::try_clone).transpose();
                 ends.stderr = shared?;
-            } else if let Some(sink) = self.sink(stream)? {
-                let (tap, end) = Tap::new(stream, sink, self.interest.scanner(stream))?;
+            } else if let Some(destination) = self.destination(stream)? {
+                let (tap, end) = Tap::new(stream, destination, self.interest.scanner(stream))?;
                 self.taps.push(tap);
                 *match stream {
                     Stream::Stdout => &mut ends.stdout,
@@ -123,15 +123,15 @@ impl<'a> Streams<'a> {
     }
 
     /// Returns where the command's output on this stream goes; none if it inherits our descriptor.
-    fn sink(&self, stream: Stream) -> Result<Option<Sink>> {
+    fn destination(&self, stream: Stream) -> Result<Option<Destination>> {
         if stream == Stream::Stdout && self.interest.holds_stdout {
-            return Ok(Some(Sink::Keep(Keep::new()?)));
+            return Ok(Some(Destination::Hold(Hold::new()?)));
         }
         let writer = self
             .interest
             .looks_at(stream)
             .then(|| self.writers.to(stream));
-        Ok(writer.flatten().map(Sink::Writer))
+        Ok(writer.flatten().map(Destination::Writer))
     }
 
     /// Passes on all that can be passed on without waiting. Returns whether the command has shown
@@ -206,9 +206,9 @@ impl<'a> Streams<'a> {
             if tap.stream() == Stream::Stdout {
                 findings.loss = tap.take_loss();
             }
-            if let Some(mut kept) = tap.take_kept() {
-                findings.unkept = kept.fault.take();
-                self.held = Some(kept);
+            if let Some(mut held) = tap.take_held() {
+                findings.unkept = held.fault.take();
+                self.held = Some(held);
             }
             self.background.add(tap);
         }
@@ -221,13 +221,13 @@ impl<'a> Streams<'a> {
     }
 
     /// Whether a retry would get only the rest of its input, which it must not.
-    pub(crate) fn is_input_eaten(&mut self) -> bool {
-        self.input.is_eaten()
+    pub(crate) fn has_lost_input(&mut self) -> bool {
+        self.input.has_lost_input()
     }
 
     /// Whether an attempt has read from a pipe that is not replayed.
-    pub(crate) fn is_spent(&self) -> bool {
-        self.input.is_spent()
+    pub(crate) fn is_consumed(&self) -> bool {
+        self.input.is_consumed()
     }
 
     /// Returns the held-back output of the attempt that has just ended, on its way to where it belongs.
@@ -238,6 +238,6 @@ impl<'a> Streams<'a> {
             Stream::Stderr
         };
         let writer = self.writers.to(stream);
-        self.held.take().map(|kept| HeldOutput::new(kept, writer))
+        self.held.take().map(|held| HeldOutput::new(held, writer))
     }
 }

@@ -147,21 +147,21 @@ impl Spool {
 }
 
 /// How many bytes are moved at a time, before signals and limits are checked again.
-const MOST: usize = 1024 * 1024;
+const MOST_MOVED: usize = 1024 * 1024;
 
 /// The error message when there is no room.
 pub(crate) const NOT_HELD: &str =
     "cannot keep stdout for --stdout once; set TMPDIR to where there is room";
 
 /// An unnamed file that only we write to.
-pub(super) struct Keep {
+pub(super) struct Hold {
     pub(super) file: File,
     pub(super) length: u64,
     /// Why it is incomplete, if it is: the rest is dropped.
     pub(super) fault: Option<io::Error>,
 }
 
-impl Keep {
+impl Hold {
     /// An empty file.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl Keep {
         if self.fault.is_some() {
             return None;
         }
-        match fd::drain(pipe, &self.file, self.length, most.min(MOST)) {
+        match fd::drain(pipe, &self.file, self.length, most.min(MOST_MOVED)) {
             Ok(taken) => {
                 self.length += taken as u64;
                 Some(Ok(taken))

@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::findings::{Loss, Scanner};
-use super::spool::Keep;
-use super::writer::Sink;
+use super::spool::Hold;
+use super::writer::Destination;
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::{never_wait, private_pipe, widen};
 
@@ -25,7 +25,7 @@ pub(super) struct Tap {
     stream: Stream,
     /// The pipe from the command; none once it is closed, or nobody takes its output any more.
     source: Option<OwnedFd>,
-    sink: Sink,
+    destination: Destination,
     buffer: Vec<u8>,
     /// The part of the buffer not yet passed on.
     pending: Range<usize>,
@@ -40,17 +40,21 @@ impl Tap {
     ///
     /// # Errors
     /// When the system cannot create a pipe.
-    pub(super) fn new(stream: Stream, sink: Sink, scanner: Scanner) -> io::Result<(Self, OwnedFd)> {
+    pub(super) fn new(
+        stream: Stream,
+        destination: Destination,
+        scanner: Scanner,
+    ) -> io::Result<(Self, OwnedFd)> {
         let (source, end) = private_pipe()?;
         never_wait(&source)?;
-        if matches!(sink, Sink::Keep(_)) {
+        if matches!(destination, Destination::Hold(_)) {
             // Nobody waits for held-back output, so it may come in large pieces.
             widen(source.as_fd());
         }
         let tap = Self {
             stream,
             source: Some(source),
-            sink,
+            destination,
             buffer: vec![0; BUFFER],
             pending: 0..0,
             left: None,
@@ -86,7 +90,7 @@ impl Tap {
     /// Empties the buffer; returns whether that was possible.
     fn pass_on(&mut self) -> bool {
         while !self.pending.is_empty() {
-            match self.sink.write(&self.buffer[self.pending.clone()]) {
+            match self.destination.write(&self.buffer[self.pending.clone()]) {
                 Ok(written) => self.pending.start += written,
                 Err(Errno::AGAIN) => return false,
                 Err(error) => self.lose(error),
@@ -117,17 +121,19 @@ impl Tap {
         if most == 0 {
             return false;
         }
-        let kept = match (&mut self.sink, &self.scanner) {
-            (Sink::Keep(keep), Some(scanner)) if scanner.is_idle() => keep.take(source, most),
+        let held = match (&mut self.destination, &self.scanner) {
+            (Destination::Hold(hold), Some(scanner)) if scanner.is_idle() => {
+                hold.take(source, most)
+            }
             _ => None,
         };
-        let came = kept.map_or_else(
+        let came = held.map_or_else(
             || {
                 let most = most.min(BUFFER);
                 let read = rustix::io::read(source, &mut self.buffer[..most])?;
                 Ok((read, read))
             },
-            |kept| kept.map(|kept| (kept, 0)),
+            |held| held.map(|held| (held, 0)),
         );
         match came {
             Ok((came @ 1.., here)) => {
@@ -183,11 +189,11 @@ impl Tap {
 
     /// Takes the held output. What comes later is discarded, but still read as long as we run, so
     /// that it blocks nobody who writes it.
-    pub(super) fn take_kept(&mut self) -> Option<Keep> {
-        match std::mem::replace(&mut self.sink, Sink::Nowhere) {
-            Sink::Keep(keep) => Some(keep),
+    pub(super) fn take_held(&mut self) -> Option<Hold> {
+        match std::mem::replace(&mut self.destination, Destination::Nowhere) {
+            Destination::Hold(hold) => Some(hold),
             other => {
-                self.sink = other;
+                self.destination = other;
                 None
             }
         }
@@ -195,7 +201,7 @@ impl Tap {
 
     /// Whether late output is passed on to anybody.
     pub(super) fn has_reader(&self) -> bool {
-        !matches!(self.sink, Sink::Nowhere)
+        !matches!(self.destination, Destination::Nowhere)
     }
 
     /// Returns why a part of the output was lost, if it was.
@@ -209,7 +215,7 @@ impl Tap {
 
     /// Returns the descriptor that becomes ready when there is something to do.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
-        if let (false, Sink::Writer(writer)) = (self.pending.is_empty(), &self.sink) {
+        if let (false, Destination::Writer(writer)) = (self.pending.is_empty(), &self.destination) {
             return Some(writer.watched());
         }
         let is_over = self.left == Some(0);

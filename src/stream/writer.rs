@@ -9,10 +9,9 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::spool::Keep;
+use super::spool::Hold;
 use crate::patterns::Stream;
 use crate::sys::fd::{self, reopened};
-use crate::sys::stdio;
 
 /// The most bytes that a ready pipe is sure to take without blocking.
 const SURELY_TAKEN: usize = 4096;
@@ -61,7 +60,7 @@ impl Writer {
     /// Whether output to either appears in one place, in one order: a pipe, a socket, a terminal,
     /// or a file that both append to. A file in which both are at the same position is shared, as
     /// with `>log 2>&1`.
-    pub(super) fn leads_where(&self, other: &Self) -> bool {
+    pub(super) fn is_same_file_as(&self, other: &Self) -> bool {
         let appends = |writer: &Self| {
             let flags = rustix::fs::fcntl_getfl(&writer.fd);
             flags.is_ok_and(|flags| flags.contains(OFlags::APPEND))
@@ -105,7 +104,7 @@ impl Writer {
     /// Records the last byte written, if our lines go there, too.
     pub(super) fn note_last(&self, last: impl FnOnce() -> Option<u8>) {
         if let Some(last) = self.has_our_lines.then(last).flatten() {
-            stdio::note_on_stderr(last);
+            fd::note_on_stderr(last);
         }
     }
 
@@ -153,7 +152,7 @@ impl Writers {
         for ((writer, ours), _) in each.iter_mut().zip(ours).zip(needed).filter(|of| of.1) {
             *writer = Some(Writer::to(ours.try_clone_to_owned()?)?);
         }
-        let are_one = matches!(&each, [Some(out), Some(err)] if out.leads_where(err));
+        let are_one = matches!(&each, [Some(out), Some(err)] if out.is_same_file_as(err));
         let [out, err] = each;
         Ok(Self {
             each: [
@@ -177,22 +176,22 @@ impl Writers {
     /// Starts tracking the line ends on stderr, if the command writes to it through us.
     pub(super) fn know_lines(&self) {
         if self.each[Stream::Stderr as usize].is_some() {
-            stdio::follow_stderr();
+            fd::follow_stderr();
         }
     }
 }
 
 /// The destination of one stream of an attempt.
-pub(super) enum Sink {
+pub(super) enum Destination {
     /// Whoever reads our own stream.
     Writer(Rc<Writer>),
     /// A file that holds it back.
-    Keep(Keep),
+    Hold(Hold),
     /// Nobody: it came too late to be held.
     Nowhere,
 }
 
-impl Sink {
+impl Destination {
     /// Passes on as much as is taken without waiting.
     ///
     /// # Errors
@@ -200,7 +199,7 @@ impl Sink {
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         match self {
             Self::Writer(writer) => return writer.write(bytes),
-            Self::Keep(keep) => keep.write(bytes),
+            Self::Hold(hold) => hold.write(bytes),
             Self::Nowhere => {}
         }
         Ok(bytes.len())

@@ -16,7 +16,7 @@ use crate::event::Event;
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
 use crate::stream::{Findings, Loss, NOT_HELD};
-use crate::sys::stdio::ChildStdio;
+use crate::sys::fd::ChildStdio;
 use crate::sys::{self, terminal};
 
 /// The time our readers have for the rest of the output after a fatal signal or a time limit.
@@ -91,7 +91,7 @@ impl Supervisor<'_> {
         let mut is_hurried = false;
         loop {
             self.streams.pump();
-            interrupted = interrupted.or(self.fatal_signal(emit));
+            interrupted = interrupted.or(self.drain_signals(emit));
             if interrupted.is_some() && !is_hurried {
                 is_hurried = true;
                 let patience_ends = self.now() + PATIENCE;
@@ -145,7 +145,7 @@ impl Supervisor<'_> {
             left_behind: end.left_behind,
             by_idle_timeout: end.by_idle_timeout,
             undelivered: is_late && has_exited,
-            input_eaten: may_have_failed && self.streams.is_input_eaten(),
+            input_lost: may_have_failed && self.streams.has_lost_input(),
             matched,
             server_wait: findings.server_wait,
         })

@@ -66,11 +66,11 @@ pub(super) struct RunningChild {
     /// The first fatal signal received.
     pub(super) interrupted: Option<Signal>,
     /// The last fatal signal passed on to the command's group.
-    pub(super) passed_on: Option<Signal>,
+    pub(super) fatal_passed_on: Option<Signal>,
     /// The child's wait status, if it was reaped before the rest of its group was gone.
     reaped: Option<WaitIdStatus>,
     /// The messages (USR1, USR2) passed on to the command.
-    pub(super) told: Vec<Signal>,
+    pub(super) messages_sent: Vec<Signal>,
 }
 
 impl RunningChild {
@@ -88,9 +88,9 @@ impl RunningChild {
             process_tree: ProcessTree::new(scope, spawned.env_markers),
             missed: spawned.missed,
             interrupted: None,
-            passed_on: None,
+            fatal_passed_on: None,
             reaped: None,
-            told: Vec::new(),
+            messages_sent: Vec::new(),
         }
     }
 
@@ -150,7 +150,7 @@ impl RunningChild {
             (false, None, code) => Outcome::Exited(code.unwrap_or(OWN_FAILURE)),
         };
         // A message that killed the command would have ended the pipeline without retry, too.
-        let died_of_message = died_of.filter(|signal| self.told.contains(signal));
+        let died_of_message = died_of.filter(|signal| self.messages_sent.contains(signal));
         ChildEnd {
             interrupted: self.interrupted.or(died_of_message),
             by_idle_timeout: self.escalation.is_idle_timeout(),

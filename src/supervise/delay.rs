@@ -37,7 +37,7 @@ impl Supervisor<'_> {
         emit(&Event::Waited);
         self.signal_queue.obey_stops();
         // A ^Z that came at the last moment is not lost.
-        let late = self.fatal_signal(emit);
+        let late = self.drain_signals(emit);
         Ok(waited?.or(late))
     }
 
@@ -48,7 +48,7 @@ impl Supervisor<'_> {
         emit: &mut Emit<'_>,
     ) -> Result<Option<Signal>> {
         loop {
-            if let Some(signal) = self.fatal_signal(emit) {
+            if let Some(signal) = self.drain_signals(emit) {
                 return Ok(Some(signal));
             }
             reap_orphans(None);
@@ -71,7 +71,7 @@ impl Supervisor<'_> {
     }
 
     /// Handles all queued signals, and returns the first fatal one, if any.
-    pub(super) fn fatal_signal(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
+    pub(super) fn drain_signals(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
         let mut fatal = None;
         for SignalEvent { signal, .. } in self.signal_queue.take() {
             if signal == Signal::TSTP {
@@ -134,7 +134,7 @@ impl Supervisor<'_> {
                     });
                 }
                 Done::Busy if self.now() < patience_ends => {
-                    if let Some(signal) = self.fatal_signal(emit) {
+                    if let Some(signal) = self.drain_signals(emit) {
                         return Ok(Token::Interrupted(signal));
                     }
                     self.streams.pump();

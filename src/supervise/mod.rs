@@ -25,7 +25,7 @@ use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
 use crate::stream::{Progress, Streams};
-use crate::sys::stdio::ChildStdio;
+use crate::sys::fd::ChildStdio;
 use crate::sys::{self, Mask, startup, terminal};
 use attempt::{Launch, NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
 use child::{ChildEnd, reap_orphans};
@@ -148,7 +148,7 @@ impl World for Supervisor<'_> {
         let patience_ends = self.interrupted.map(|_| self.now() + PATIENCE);
         let gives_up = patience_ends.into_iter().chain(self.deadline).min();
         loop {
-            if let Some(signal) = self.fatal_signal(emit) {
+            if let Some(signal) = self.drain_signals(emit) {
                 return Ok(Some(DeliveryAbort::Signal(signal)));
             }
             reap_orphans(None);
@@ -189,7 +189,7 @@ impl World for Supervisor<'_> {
         if mem::take(&mut self.warns.nested) {
             emit(&Event::Nested);
         }
-        if self.warns.spent && self.streams.is_spent() {
+        if self.warns.spent && self.streams.is_consumed() {
             self.warns.spent = false;
             emit(&Event::InputSpent);
         }

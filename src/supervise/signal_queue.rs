@@ -30,7 +30,7 @@ pub(super) struct SignalQueue {
 
 /// Whether this signal ends the retrying.
 pub(super) fn is_fatal(signal: Signal) -> bool {
-    let mut fatal = Signal::all_fatal().chain(Signal::all_real_time());
+    let mut fatal = Signal::all_named_fatal().chain(Signal::all_real_time());
     fatal.any(|fatal| fatal == signal)
 }
 
@@ -92,7 +92,7 @@ impl SignalQueue {
             }
             io::Result::Ok(())
         };
-        for signal in Signal::all_fatal().chain(Signal::all_messages()) {
+        for signal in Signal::all_named_fatal().chain(Signal::all_messages()) {
             handle(signal, false)?;
         }
         // Unless we are PID 1, their default action ends us, and with us the command.

@@ -9,8 +9,8 @@ use super::spawn_error::fault;
 use crate::engine::Attempt;
 use crate::job::Job;
 use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Outcome, StartFault};
+use crate::sys::fd::ChildStdio;
 use crate::sys::spawn::Codes;
-use crate::sys::stdio::ChildStdio;
 use crate::sys::{self, SignalState, SpawnSpec, Started, startup};
 
 /// The environment variables that describe the run to the command.

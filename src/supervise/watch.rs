@@ -113,7 +113,10 @@ impl Supervisor<'_> {
     fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<ChildEnd> {
         self.streams.end();
         let mut end = run.end(status);
-        if let Some(signal) = run.passed_on.filter(|_| !run.escalation.has_timed_out()) {
+        if let Some(signal) = run
+            .fatal_passed_on
+            .filter(|_| !run.escalation.has_timed_out())
+        {
             run.process_tree.pass_to_orphans(signal);
         }
         run.process_tree.kill_group(run.escalation.has_timed_out());
@@ -151,7 +154,7 @@ impl Supervisor<'_> {
             if let Some(child) = run.unreaped() {
                 let _ = sys::kill(child.as_raw_nonzero().get(), signal);
             }
-            run.told.push(signal);
+            run.messages_sent.push(signal);
             emit(&Event::Forwarded(signal));
         } else if signal_queue::is_fatal(signal) {
             run.interrupted = run.interrupted.or(Some(signal));
@@ -166,7 +169,7 @@ impl Supervisor<'_> {
             }
             // Snapshot the descendants outside the group before parents die.
             run.process_tree.note_outsiders();
-            run.passed_on = Some(signal);
+            run.fatal_passed_on = Some(signal);
             // It may be gone already, or not ours to signal; either way its end is what counts. A
             // stopped process would leave the signal pending, hence CONT.
             let _ = run.process_tree.pass(signal);

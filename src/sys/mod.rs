@@ -14,7 +14,6 @@ mod linux;
 mod other;
 pub(crate) mod spawn;
 pub(crate) mod startup;
-pub(crate) mod stdio;
 pub(crate) mod terminal;
 
 use std::fs::File;

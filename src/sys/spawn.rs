@@ -13,9 +13,9 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, getpid, getppid, setpgid, waitpid};
 
+use super::fd::ChildStdio;
 use super::fd::private_pipe;
 use super::startup::close_what_was_closed;
-use super::stdio::ChildStdio;
 use super::{SignalState, kill, pending, release_signals, system};
 use crate::signal::Signal;
 use execute::Lists;

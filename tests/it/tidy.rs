@@ -212,7 +212,7 @@ fn clocks_and_chance_come_in_at_the_edge() {
             "lib",
             "main",
             "supervise",
-            "report/log_file",
+            "report/sink",
             "report/stderr",
             "shared",
             "stream",

@@ -42,7 +42,6 @@ pub(super) struct Line<'a, Rest> {
 
 /// The end of an attempt.
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "it is the number of the attempt")]
 pub(super) struct AttemptLine<'a> {
     attempt: u64,
     outcome: &'static str,
@@ -100,7 +99,6 @@ pub(super) fn deadline_left(policy: &Policy, now: Duration) -> Option<u64> {
 
 /// The start of a delay.
 #[derive(Serialize)]
-#[expect(clippy::struct_field_names, reason = "it is the delay in milliseconds")]
 pub(super) struct DelayLine {
     pub(super) attempt: u64,
     pub(super) delay_ms: u64,

@@ -52,7 +52,7 @@ fn every_way_to_end_is_told() {
         "exit 0 - false undelivered null",
     );
     let eaten = step(Ending {
-        input_eaten: true,
+        input_lost: true,
         ..Outcome::Exited(7).into()
     });
     told("-a 2", eaten, "exit 7 - true stdin default");
