@@ -23,7 +23,7 @@ _retry() {
 
     case "${cmd}" in
         retry)
-            opts="-a -k -q -v -h -V --base --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --before-retry --shared --budget --budget-refill --quiet --verbose --log-format --log --plan --clients --policy --process-group --help --version"
+            opts="-a -k -q -v -h -V --base --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --output --before-retry --shared --budget --budget-refill --quiet --verbose --log-format --log --plan --clients --policy --process-group --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -199,6 +199,13 @@ _retry() {
                     fi
                     return 0
                     ;;
+                --output)
+                    COMPREPLY=($(compgen -W "stream last on-failure" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --before-retry)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -305,7 +312,7 @@ fi
 # Whether the next word is the value of this one.
 _retry_takes_value() {
     case $1 in
-        --base | --cap | --backoff | --factor | --jitter | --seed | --attempts | --deadline | --timeout | --reserve | --signal | --kill-after | --idle-timeout | --retry-on | --stop-on | --success-on | --retry-if | --stop-if | --success-if | --fail-if | --retry-after | --retry-after-max | --stdin | --stdout | --before-retry | --shared | --budget | --budget-refill | --log-format | --log | --clients | --policy | --process-group) ;;
+        --base | --cap | --backoff | --factor | --jitter | --seed | --attempts | --deadline | --timeout | --reserve | --signal | --kill-after | --idle-timeout | --retry-on | --stop-on | --success-on | --retry-if | --stop-if | --success-if | --fail-if | --retry-after | --retry-after-max | --stdin | --stdout | --output | --before-retry | --shared | --budget | --budget-refill | --log-format | --log | --clients | --policy | --process-group) ;;
         *) [[ $1 =~ ^-[^-ak]*[ak]$ ]] ;;
     esac
 }

@@ -42,6 +42,9 @@ replay\t''
 null\t''"
 complete -c retry -n 'not __fish_retry_command' -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
 once\t''"
+complete -c retry -n 'not __fish_retry_command' -l output -d 'stream, last or on-failure [default: stream]' -r -f -a "stream\t''
+last\t''
+on-failure\t''"
 complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Run by sh -c after the delay, before each retry' -r -f
 complete -c retry -n 'not __fish_retry_command' -l shared -d 'File that keeps what all who name it have spent' -r -F
 complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that they may make together [default: 10]' -r -f
@@ -63,7 +66,7 @@ complete -c retry -n 'not __fish_retry_command' -s V -l version -d 'Print the ve
 
 # The options, as argparse takes them.
 function __fish_retry_options
-    printf '%s\n' base= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= plan dry-run clients= policy= process-group= h help V version
+    printf '%s\n' base= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= plan dry-run clients= policy= process-group= h help V version
 end
 
 # Prints the command and its arguments before the cursor, and fails where there are none yet.

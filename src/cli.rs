@@ -14,13 +14,13 @@ use anyhow::{Result, bail, ensure};
 use clap::{Command, FromArgMatches as _};
 
 use crate::backoff::{Backoff, Curve, Jitter};
-use crate::job::{Format, Grouping, Input, Job, Output, StreamPolicy, Supervision, Verbosity};
+use crate::job::{Format, Grouping, Input, Job, StreamPolicy, Supervision, Verbosity};
 use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::signal::Signal;
-use checks::{check_lists, factor_without_meaning, longest_server_wait, reserve, sharing};
-use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER, OutputName};
+use checks::{check_lists, factor_without_meaning, longest_server_wait, output, reserve, sharing};
+use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER};
 use parse::Typed;
 
 pub(crate) use parse::Leftovers;
@@ -89,7 +89,7 @@ impl Cli {
     fn meant(self) -> Result<Request> {
         let supervision = self.supervision();
         let verbosity = self.verbosity();
-        let streams = self.streams();
+        let streams = self.streams()?;
         let format = self.reports.log_format.map_or(Format::Text, Format::from);
         let policy = Policy {
             backoff: self.backoff()?,
@@ -170,22 +170,18 @@ impl Cli {
         }
     }
 
-    fn streams(&self) -> StreamPolicy {
+    fn streams(&self) -> Result<StreamPolicy> {
         let stdin = match self.streams.stdin {
             None | Some(InputName::Auto) => Input::Auto,
             Some(InputName::Inherit) => Input::Inherit,
             Some(InputName::Replay) => Input::Replay,
             Some(InputName::Null) => Input::Null,
         };
-        let stdout = match self.streams.stdout {
-            None | Some(OutputName::Stream) => Output::Stream,
-            Some(OutputName::Once) => Output::Once,
-        };
-        StreamPolicy {
+        Ok(StreamPolicy {
             stdin,
-            stdout,
+            output: output(&self.streams)?,
             heads: self.server.retry_after.clone(),
-        }
+        })
     }
 
     fn verbosity(&self) -> Verbosity {

@@ -1,18 +1,18 @@
 //! The loop: attempts, one after the other, until the policy says stop.
 
+mod between;
 mod world;
-
-use std::time::Duration;
 
 use anyhow::Result;
 
 use crate::bucket::BudgetOp;
 use crate::event::{Ended, Event};
 use crate::policy::{Decision, History, Policy, Reason};
-use crate::signal::Signal;
-use crate::status::{Ending, Exit, Outcome, StartFault};
+use crate::status::{Ending, Exit};
 
-pub(crate) use world::{Attempt, DeliveryAbort, Emit, Token, World};
+use between::{Delay, Last, Next, end_with, until_next};
+
+pub(crate) use world::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
 
 /// Runs a command until the policy says stop; returns how `retry` exits. `draw` yields a uniform u
 /// in [0, 1), once per attempt.
@@ -53,12 +53,20 @@ pub(crate) fn run(
             Some(last) if is_hooks => last.exit,
             _ => Policy::exit(&ending, &decision),
         };
-        // Held output counts as a success's if the run would exit 0.
-        let cut = match world.deliver(status == Exit::Code(0), emit)? {
+        let verdict = match decision {
+            Decision::Retry { .. } => Verdict::Retrying,
+            // Held output counts as a success's if the run would exit 0.
+            _ if status == Exit::Code(0) => Verdict::Succeeded,
+            _ => Verdict::Failed,
+        };
+        let cut = match world.deliver(verdict, emit)? {
             None => charge_budget(&mut decision, world, emit)?,
             cut => cut,
         };
-        let status = cut.map_or(status, |cut| cut_short(cut, &ending, &mut decision));
+        let mut status = cut.map_or(status, |cut| cut_short(cut, &ending, &mut decision));
+        if verdict == Verdict::Retrying && matches!(decision, Decision::Stop(_)) {
+            status = end_with(Verdict::Failed, status, world, emit)?;
+        }
         let ended = Ended {
             attempt: number,
             ending: &ending,
@@ -124,112 +132,6 @@ fn charge_budget(
         },
     }
     Ok(None)
-}
-
-/// The last run of the command.
-struct Last {
-    outcome: Outcome,
-    /// How `retry` exits if there is no other run.
-    exit: Exit,
-}
-
-/// The delay before a retry.
-struct Delay<'a> {
-    /// The attempt that it follows.
-    after: u64,
-    /// When it is over.
-    until: Duration,
-    last: &'a Last,
-}
-
-/// The step after a delay.
-enum Next {
-    /// Another run of the command.
-    Attempt,
-    /// Another attempt, which has already failed like this: its hook could not be started.
-    Failed(Ending),
-    /// The end of the run.
-    Over(Exit),
-}
-
-/// Waits until then after this attempt, runs the hook, and returns the next step.
-fn until_next(
-    policy: &Policy,
-    world: &mut impl World,
-    delay: &Delay<'_>,
-    emit: &mut Emit<'_>,
-) -> Result<Next> {
-    let Delay {
-        after: attempt,
-        last,
-        ..
-    } = *delay;
-    if let Some(signal) = world.pause(delay.until, emit)? {
-        return Ok(Next::Over(interrupted(signal, attempt, world, emit)));
-    }
-    if is_too_late(policy, world, attempt, emit) {
-        return Ok(Next::Over(last.exit));
-    }
-    let retry = Attempt {
-        number: attempt + 1,
-        last: Some(&last.outcome),
-        ends_by: policy.attempt_ends_by(world.now()),
-    };
-    let Some(ending) = world.prepare(&retry, emit)? else {
-        return Ok(Next::Attempt);
-    };
-    if let Some(signal) = ending.interrupted {
-        return Ok(Next::Over(interrupted(signal, attempt, world, emit)));
-    }
-    match &ending.outcome {
-        Outcome::Exited(0) if ending.left_behind.is_none() => {}
-        Outcome::NotStarted(fault) if fault.class.passes() => {
-            return Ok(Next::Failed(of_the_hook(fault).into()));
-        }
-        _ => {
-            let total = world.now();
-            emit(&Event::HookFailed {
-                ending: &ending,
-                attempt,
-                total,
-            });
-            return Ok(Next::Over(last.exit));
-        }
-    }
-    let is_late = is_too_late(policy, world, attempt, emit);
-    Ok(if is_late {
-        Next::Over(last.exit)
-    } else {
-        Next::Attempt
-    })
-}
-
-/// Marks a start fault as the hook's, to distinguish it from the command's.
-fn of_the_hook(fault: &StartFault) -> Outcome {
-    Outcome::NotStarted(StartFault {
-        class: fault.class,
-        reason: format!("--before-retry: {}", fault.reason),
-    })
-}
-
-/// Whether no time is left for a retry, which is reported: a wait ends late if we were stopped.
-fn is_too_late(policy: &Policy, world: &impl World, attempt: u64, emit: &mut Emit<'_>) -> bool {
-    let total = world.now();
-    let is_late = !policy.fits(total, Duration::ZERO);
-    if is_late {
-        emit(&Event::TooLate { attempt, total });
-    }
-    is_late
-}
-
-fn interrupted(signal: Signal, attempt: u64, world: &impl World, emit: &mut Emit<'_>) -> Exit {
-    let total = world.now();
-    emit(&Event::Interrupted {
-        signal,
-        attempt,
-        total,
-    });
-    Exit::Raise(signal)
 }
 
 #[cfg(test)]

@@ -53,6 +53,8 @@ pub(crate) enum Event<'a> {
     InputSpent,
     /// The header file could not be read, for this reason.
     HeadsUnreadable(String),
+    /// There is no room to hold more output back, for this reason; it is shown from here on.
+    NoRoomForOutput(String),
     /// The `--before-retry` command failed, which ends the run.
     HookFailed {
         /// How it ended.

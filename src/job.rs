@@ -73,8 +73,8 @@ pub(crate) struct Supervision {
 pub(crate) struct StreamPolicy {
     /// Where its stdin comes from.
     pub(crate) stdin: Input,
-    /// Where its stdout goes.
-    pub(crate) stdout: Output,
+    /// Where its output goes.
+    pub(crate) output: Output,
     /// Where to look for `Retry-After`.
     pub(crate) heads: Option<RetryAfterSource>,
 }
@@ -92,13 +92,30 @@ pub(crate) enum Input {
     Null,
 }
 
-/// Where an attempt's stdout goes.
+/// Where an attempt's stdout and stderr go, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// To our stdout as it comes.
+    /// To our own, as they come.
     Stream,
-    /// Held back until the attempt is over; then to stdout if it succeeded, else to stderr.
+    /// stdout is held back until the attempt is over; then it goes to stdout if the attempt
+    /// succeeded, else to stderr.
     Once,
+    /// Both are held back until the run is over; then that of the last attempt is shown.
+    Last,
+    /// Both are held back, with our own lines, until the run is over; then all of it is shown if
+    /// the run failed, else nothing.
+    OnFailure,
+}
+
+impl Output {
+    /// Whether an attempt's output on this stream is held back.
+    pub(crate) fn holds(self, stream: Stream) -> bool {
+        match self {
+            Self::Stream => false,
+            Self::Once => stream == Stream::Stdout,
+            Self::Last | Self::OnFailure => true,
+        }
+    }
 }
 
 /// Where to look for HTTP response heads.

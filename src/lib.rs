@@ -83,11 +83,12 @@ use anyhow::{Context as _, Error, Result};
 
 use crate::chance::draws;
 use crate::cli::{Leftovers, PolicySource, Request};
+use crate::engine::{Verdict, World as _};
 use crate::event::Event;
 use crate::job::{Format, Job};
 use crate::policy::Decision;
 use crate::report::json::Json;
-use crate::report::sink::{self, Sink};
+use crate::report::sink::{self, HoldLine, Sink};
 use crate::report::text::prefix;
 use crate::report::{Reporter, stderr};
 use crate::signal::Signal;
@@ -148,7 +149,10 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     let mut world = supervise::Supervisor::new(job, &run_id, begun)?;
     let reporter = Reporter::new(job, line_prefix);
     let json = Json::new(job, &run_id, process::id());
-    let mut sink = Sink::new(job, begun, reporter, json);
+    let hold = world.for_our_lines().map(|recording| -> HoldLine {
+        Box::new(move |line| recording.borrow_mut().hold_line(line))
+    });
+    let mut sink = Sink::new(job, begun, (reporter, json), hold);
     let mut draw = draws(seed, 0);
     let mut emit = |event: &Event<'_>| {
         sink.tell(event);
@@ -159,6 +163,10 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
         }
     };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
+    if end.is_err() {
+        // Nothing that is held is lost with us.
+        let _ = world.deliver(Verdict::Failed, &mut emit);
+    }
     sink.end(&end.as_ref().copied().map_err(escape::with_reasons));
     match end {
         // In JSON, the last line has told why.

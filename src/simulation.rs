@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, DeliveryAbort, Emit, Token, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
@@ -42,7 +42,7 @@ impl World for AlwaysFails {
         Ok(Outcome::Exited(1).into())
     }
 
-    fn deliver(&mut self, _: bool, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
+    fn deliver(&mut self, _: Verdict, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
         Ok(None)
     }
 

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use super::options::{LimitOptions, ServerOptions, SharingOptions};
+use super::options::{
+    LimitOptions, OutputName, ServerOptions, SharingOptions, ShownName, StreamOptions,
+};
 use crate::bucket::Budget;
 use crate::duration::{Limit, Shown};
-use crate::job::Sharing;
+use crate::job::{Output, Sharing};
 use crate::policy::Policy;
 use crate::status_set::StatusList;
 
@@ -45,6 +47,21 @@ pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
         }
         (Some(reserve), Some(_)) => Ok(reserve),
     }
+}
+
+/// Returns where output goes, and when. Only one of the two options may hold it back.
+pub(super) fn output(streams: &StreamOptions) -> Result<Output> {
+    let options = &["stdout", "output"];
+    Ok(match (streams.stdout, streams.output) {
+        (Some(OutputName::Once), Some(ShownName::Last | ShownName::OnFailure)) => {
+            let said = "--stdout once and --output both hold output back; use one of them";
+            bail!(Clash::between(options, said).leaving(options))
+        }
+        (Some(OutputName::Once), _) => Output::Once,
+        (_, Some(ShownName::Last)) => Output::Last,
+        (_, Some(ShownName::OnFailure)) => Output::OnFailure,
+        (_, None | Some(ShownName::Stream)) => Output::Stream,
+    })
 }
 
 /// Returns the shared budget, or which options mean nothing without a file.

@@ -16,7 +16,7 @@ use clap::{Arg, Command, CommandFactory as _, Parser, ValueHint};
 pub(super) use outcomes::{CountOptions, ServerOptions, SharingOptions};
 pub(super) use reports::{
     BetweenOptions, FormatName, GroupName, InputName, OutputName, PolicyOptions, ReportOptions,
-    StreamOptions,
+    ShownName, StreamOptions,
 };
 pub(super) use schedule::{BackoffOptions, CurveName, LimitOptions};
 

@@ -7,7 +7,7 @@ use proptest::prelude::Strategy as _;
 
 use super::*;
 use crate::backoff::Jitter;
-use crate::job::RetryAfterSource;
+use crate::job::{Output, RetryAfterSource};
 use crate::numbers::Attempts;
 use crate::patterns::Stream;
 
@@ -218,12 +218,12 @@ fn patterns_given_twice_add_up() {
 fn streams_are_as_they_are_unless_an_option_says_otherwise() {
     let streams = job("true").streams;
     assert_eq!(
-        (streams.stdin, streams.stdout, streams.heads),
+        (streams.stdin, streams.output, streams.heads),
         (Input::Auto, Output::Stream, None)
     );
     let streams = job("--stdin replay --stdout once --retry-after @head true").streams;
     assert_eq!(
-        (streams.stdin, streams.stdout),
+        (streams.stdin, streams.output),
         (Input::Replay, Output::Once)
     );
     assert_eq!(streams.heads, Some(RetryAfterSource::File("head".into())));

@@ -23,12 +23,12 @@ pub(crate) trait World {
     /// When the command's end cannot be learned; nothing of it is left running then.
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending>;
 
-    /// Delivers the attempt's output that was held back, as that of a success or of a failure.
-    /// Returns what cut the delivery short, if anything.
+    /// Delivers held output that is due after this verdict, which may come more than once. Returns
+    /// what cut the delivery short, if anything.
     ///
     /// # Errors
     /// When the output of a success cannot be written.
-    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>>;
+    fn deliver(&mut self, verdict: Verdict, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>>;
 
     /// Takes a token from the shared budget, if there is one, or refunds part of one for a success.
     ///
@@ -47,6 +47,19 @@ pub(crate) trait World {
     /// # Errors
     /// As [`World::attempt`].
     fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>>;
+}
+
+/// The state of the run after an attempt, which decides what of its output is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is over, and exits 0.
+    Succeeded,
+    /// There is to be a retry.
+    Retrying,
+    /// It is over, and has failed.
+    Failed,
+    /// A fatal signal has ended it during a delay.
+    Interrupted,
 }
 
 /// The answer to a request for a token.

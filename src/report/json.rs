@@ -98,7 +98,8 @@ impl<'a> Json<'a> {
             | Event::BudgetRebuilt
             | Event::LogUnusable(_)
             | Event::InputSpent
-            | Event::HeadsUnreadable(_) => {
+            | Event::HeadsUnreadable(_)
+            | Event::NoRoomForOutput(_) => {
                 let Warning { kind, said } = Warning::of(event)?;
                 let message = &said;
                 return Some(self.written("warning", stamp, WarningLine { kind, message }));

@@ -76,6 +76,10 @@ impl Warning {
                 "heads_unreadable",
                 format!("the file of --retry-after cannot be read: {reason}"),
             ),
+            Event::NoRoomForOutput(reason) => (
+                "no_room_for_output",
+                format!("cannot hold more output back ({reason}); it is shown from here on"),
+            ),
             _ => return None,
         };
         Some(Self { kind, said })

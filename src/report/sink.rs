@@ -33,12 +33,22 @@ pub(crate) struct Sink<'a> {
     in_haste: bool,
     /// Whether a countdown is displayed.
     is_counting: bool,
+    /// Holds lines for stderr back, where that was asked for.
+    hold: Option<HoldLine>,
 }
+
+/// Holds a line back; returns false once lines are no longer held.
+pub(crate) type HoldLine = Box<dyn FnMut(&str) -> bool>;
 
 impl<'a> Sink<'a> {
     /// The sink of this job, which began at `begun`, with its two formatters. Writes the start line
     /// at once.
-    pub(crate) fn new(job: &Job, begun: Instant, reporter: Reporter<'a>, json: Json<'a>) -> Self {
+    pub(crate) fn new(
+        job: &'a Job,
+        begun: Instant,
+        (reporter, json): (Reporter<'a>, Json<'a>),
+        hold: Option<HoldLine>,
+    ) -> Self {
         let mut sink = Self {
             begun,
             format: job.format,
@@ -49,6 +59,7 @@ impl<'a> Sink<'a> {
             warns: true,
             in_haste: false,
             is_counting: false,
+            hold,
         };
         if sink.has_programs() {
             let lines = sink.json.start(&sink.stamp());
@@ -86,14 +97,22 @@ impl<'a> Sink<'a> {
             Event::Waited => stderr::say(GONE, true),
             _ => {
                 if let Some(lines) = self.reporter.lines(event) {
-                    let lines = match self.format {
-                        Format::Text => stderr::fresh_line() + &lines,
-                        Format::Json | Format::Github => lines,
-                    };
-                    stderr::say(&lines, self.in_haste);
+                    self.say(&lines);
                 }
             }
         }
+    }
+
+    /// Writes lines to stderr, unless they are held back.
+    fn say(&mut self, lines: &str) {
+        if self.hold.as_mut().is_some_and(|hold| hold(lines)) {
+            return;
+        }
+        let fresh_line = match self.format {
+            Format::Text => stderr::fresh_line(),
+            Format::Json | Format::Github => String::new(),
+        };
+        stderr::say(&(fresh_line + lines), self.in_haste);
     }
 
     /// Reports how the run ends, or our own error, which is shown even to the quiet.
@@ -111,7 +130,7 @@ impl<'a> Sink<'a> {
     fn append(&mut self, lines: &str, verbosity: Verbosity) {
         if self.is_json() && verbosity > Verbosity::Quiet {
             let lines = lines.split_inclusive('\n');
-            lines.for_each(|line| stderr::say(line, self.in_haste));
+            lines.for_each(|line| self.say(line));
         }
         let lost = match &mut self.log {
             Some(Ok(log)) => log.append(lines).err(),

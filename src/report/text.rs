@@ -96,7 +96,8 @@ impl<'a> Text<'a> {
             | Event::BudgetRebuilt
             | Event::LogUnusable(_)
             | Event::InputSpent
-            | Event::HeadsUnreadable(_) => Warning::of(event)?.said,
+            | Event::HeadsUnreadable(_)
+            | Event::NoRoomForOutput(_) => Warning::of(event)?.said,
             Event::HookFailed {
                 ending,
                 attempt,

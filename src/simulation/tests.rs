@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, DeliveryAbort, Emit, Token, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
@@ -80,7 +80,7 @@ impl World for Script {
         Ok(ending)
     }
 
-    fn deliver(&mut self, _: bool, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
+    fn deliver(&mut self, _: Verdict, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
         Ok(None)
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Findings {
     pub(crate) matched: Matched,
     /// The wait that a server asked for.
     pub(crate) server_wait: Option<Duration>,
-    /// Why held-back stdout could not be kept in full.
+    /// Why held-back output could not be kept in full.
     pub(crate) unkept: Option<io::Error>,
     /// Why a part of stdout was lost.
     pub(crate) loss: Option<Loss>,
@@ -46,8 +46,8 @@ pub(super) struct Interest<'a> {
     heads: Option<&'a RetryAfterSource>,
     /// Whether any output counts as activity.
     for_activity: bool,
-    /// Whether stdout is held back.
-    pub(super) holds_stdout: bool,
+    /// What is held back.
+    pub(super) output: Output,
 }
 
 impl<'a> Interest<'a> {
@@ -57,10 +57,7 @@ impl<'a> Interest<'a> {
             patterns: &job.policy.patterns,
             heads: job.streams.heads.as_ref(),
             for_activity: job.supervision.idle_timeout.is_some(),
-            holds_stdout: match job.streams.stdout {
-                Output::Stream => false,
-                Output::Once => true,
-            },
+            output: job.streams.output,
         }
     }
 
@@ -75,7 +72,7 @@ impl<'a> Interest<'a> {
 
     /// Whether it matters which of the two streams output was written to.
     pub(super) fn tells_streams_apart(&self) -> bool {
-        self.holds_stdout
+        self.output == Output::Once
             || matches!(self.heads, Some(RetryAfterSource::Only(_)))
             || self.patterns.tell_streams_apart()
     }
@@ -101,6 +98,11 @@ impl Scanner {
             heads: for_heads.then(HeadParser::default),
             is_idle: !for_heads && !patterns.look_at(stream),
         }
+    }
+
+    /// A scanner that looks for nothing.
+    pub(super) fn idle(stream: Stream) -> Self {
+        Self::new(&Patterns::default(), stream, false)
     }
 
     /// Whether it has nothing to look for.

@@ -1,154 +1,237 @@
-//! Output that outlasts its attempt: held back until its destination is known, or late, from
-//! background jobs and for slow readers.
+//! Output that is held back until it is known whether it is shown.
 
-use std::fs::File;
+use std::cell::RefCell;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::rc::Rc;
 
+use anyhow::Result;
 use rustix::event::PollFd;
-use rustix::io::Errno;
 
-use super::spool::Hold;
+use super::Streams;
+use super::delivery::{Delivery, Progress};
+use super::findings::Scanner;
+use super::recording::{Recording, SharedRecording, Stage};
 use super::tap::Tap;
-use super::writer::Writer;
+use super::writer::{Destination, Writers};
+use crate::job::Output;
 use crate::patterns::{Matched, Stream};
+use crate::sys::fd::ChildStdio;
 
-/// The size of the buffer for copying, in bytes.
-const BUFFER: usize = 128 * 1024;
-
-/// Held output on its way to its destination.
-pub(crate) struct HeldOutput {
-    file: File,
-    writer: Option<Rc<Writer>>,
-    buffer: Vec<u8>,
-    at: u64,
-    end: u64,
+/// The output that is held back.
+pub(super) struct HeldOutput {
+    output: Output,
+    recording: SharedRecording,
+    delivery: Option<Delivery>,
 }
 
-/// The progress of a delivery.
+/// The end of an attempt or of the run, for which held output may be due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// All of it is delivered.
-    Done,
-    /// There is more.
-    More,
-    /// There is more, but the reader takes nothing for now.
-    WouldBlock,
+pub(crate) struct Due {
+    /// Whether it is a success, after which `retry` exits 0.
+    pub(crate) success: bool,
+    /// Whether no attempt follows.
+    pub(crate) is_last: bool,
+    /// Whether a fatal signal ended it.
+    pub(crate) interrupted: bool,
 }
 
 impl HeldOutput {
-    /// Held output to be delivered to this writer.
-    pub(super) fn new(held: Hold, writer: Option<Rc<Writer>>) -> Self {
-        Self {
-            file: held.file,
-            writer,
-            buffer: Vec::new(),
-            at: 0,
-            end: held.length,
+    /// Output to be held in this mode.
+    ///
+    /// # Errors
+    /// When it cannot be kept anywhere.
+    pub(super) fn new(output: Output, writers: &Writers) -> Result<Self> {
+        let recording = Recording::new(output, writers.are_one())?;
+        Ok(Self {
+            output,
+            recording: Rc::new(RefCell::new(recording)),
+            delivery: None,
+        })
+    }
+
+    /// Returns the recording, for our own lines, if they are held back, too.
+    pub(super) fn for_our_lines(&self) -> Option<SharedRecording> {
+        (self.output == Output::OnFailure).then(|| self.recording.clone())
+    }
+
+    /// Returns where output on this stream goes.
+    pub(super) fn destination(&self, stream: Stream, writers: &Writers) -> Destination {
+        Destination::Recording(self.recording.clone(), stream, writers.to(stream))
+    }
+
+    /// Whether what is held is that of one attempt alone.
+    pub(super) fn is_of_one_attempt(&self) -> bool {
+        matches!(self.output, Output::Once | Output::Last)
+    }
+
+    /// Forgets what an earlier attempt has written, if that is not to be shown.
+    pub(super) fn start_attempt(&self) {
+        if self.is_of_one_attempt() {
+            self.recording.borrow_mut().clear();
         }
+    }
+
+    /// Returns why the output of an attempt could not be kept in full.
+    pub(super) fn take_fault(&self) -> Option<io::Error> {
+        self.recording.borrow_mut().take_fault()
+    }
+
+    /// Begins to deliver what is due now; returns whether anything is.
+    pub(super) fn begin_delivery(&mut self, due: Due, writers: &Writers) -> bool {
+        let mut recording = self.recording.borrow_mut();
+        let stage = recording.stage();
+        let (is_due, writers) = match self.output {
+            Output::Stream => return false,
+            Output::Once if due.success => (true, writers.both_to(Stream::Stdout)),
+            Output::Once => (true, writers.both_to(Stream::Stderr)),
+            Output::Last => (due.is_last, writers.each()),
+            Output::OnFailure => {
+                let has_failed = due.is_last && (!due.success || due.interrupted);
+                if due.success && !has_failed && stage == Stage::Holding {
+                    recording.close(Stage::Discarded);
+                }
+                let is_held = matches!(stage, Stage::Holding | Stage::Full);
+                (
+                    is_held && (has_failed || stage == Stage::Full && due.is_last),
+                    writers.each(),
+                )
+            }
+        };
+        if is_due && recording.is_empty() {
+            drop(recording);
+            self.end_delivery();
+            return false;
+        }
+        drop(recording);
+        if is_due && self.delivery.is_none() {
+            let must_arrive = due.success && !due.interrupted;
+            let recording = self.recording.clone();
+            self.delivery = Some(Delivery::new(recording, writers, must_arrive));
+        }
+        is_due
     }
 
     /// Delivers a part of it.
     ///
     /// # Errors
-    /// When it cannot be written to its destination.
-    pub(crate) fn pump(&mut self) -> io::Result<Progress> {
-        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
-        if left == 0 {
-            self.note_last();
+    /// When something that must arrive cannot be written.
+    pub(super) fn deliver(&mut self) -> io::Result<Progress> {
+        let Some(delivery) = &mut self.delivery else {
             return Ok(Progress::Done);
+        };
+        let progress = delivery.pump();
+        if !matches!(progress, Ok(Progress::More | Progress::WouldBlock)) {
+            self.end_delivery();
         }
-        let Some(writer) = &self.writer else {
-            return Err(Errno::BADF.into());
-        };
-        let written = match writer.fill(&self.file, self.at, left) {
-            Err(error) if error != Errno::AGAIN && error != Errno::PIPE => {
-                let part = left.min(BUFFER);
-                self.buffer.resize(BUFFER, 0);
-                match self.file.read_at(&mut self.buffer[..part], self.at)? {
-                    0 => Ok(0),
-                    read => writer.write(&self.buffer[..read]),
-                }
-            }
-            written => written,
-        };
-        match written {
-            // Somebody who found the file in /proc has truncated it.
-            Ok(0) => Ok(Progress::Done),
-            Ok(written) => {
-                self.at += written as u64;
-                Ok(Progress::More)
-            }
-            Err(Errno::AGAIN) => Ok(Progress::WouldBlock),
-            Err(error) => Err(error.into()),
+        progress
+    }
+
+    /// Ends the delivery, complete or not.
+    pub(super) fn end_delivery(&mut self) {
+        self.delivery = None;
+        let mut recording = self.recording.borrow_mut();
+        match self.output {
+            Output::OnFailure => recording.close(Stage::Open),
+            Output::Stream | Output::Once | Output::Last => recording.clear(),
         }
     }
 
-    /// Records the last byte, for our own lines that follow.
-    fn note_last(&self) {
-        let last = || {
-            let (at, mut last) = (self.end.checked_sub(1)?, [0]);
-            self.file.read_exact_at(&mut last, at).ok()?;
-            Some(last[0])
-        };
-        if let Some(writer) = &self.writer {
-            writer.note_last(last);
+    /// Delivers what is held where there is no room for more.
+    pub(super) fn make_room(&mut self, writers: &Writers) {
+        let is_full = self.recording.borrow().stage() == Stage::Full;
+        if is_full && self.delivery.is_none() {
+            let recording = self.recording.clone();
+            self.delivery = Some(Delivery::new(recording, writers.each(), false));
         }
+        // Nothing of it must arrive.
+        while is_full
+            && self
+                .deliver()
+                .is_ok_and(|progress| progress == Progress::More)
+        {}
     }
 
-    /// Returns the descriptor that becomes ready when delivery can go on.
-    pub(crate) fn watched(&self) -> Option<PollFd<'_>> {
-        self.writer.as_ref().map(|writer| writer.watched())
+    /// Returns the descriptor that becomes ready when the delivery can go on.
+    pub(super) fn watched(&self) -> Option<PollFd<'_>> {
+        self.delivery.as_ref().and_then(Delivery::watched)
     }
 }
 
-/// The most taps that are kept; a job that writes to both streams takes two.
-const MOST_TAPS: usize = 64;
-
-/// The taps of attempts that are over, the oldest first.
-#[derive(Default)]
-pub(super) struct BackgroundTaps(Vec<Tap>);
-
-impl BackgroundTaps {
-    /// Adds a tap that may still have writers.
-    pub(super) fn add(&mut self, tap: Tap) {
-        self.0.push(tap);
-        // A tap whose writers have all closed their ends goes at once.
-        self.pump();
-        let too_many = self.0.len().saturating_sub(MOST_TAPS);
-        self.0.drain(..too_many);
-    }
-
-    /// Passes on what is available.
-    pub(super) fn pump(&mut self) {
-        for tap in &mut self.0 {
-            // It comes too late to count for the attempt.
-            tap.pump(&mut Matched::default());
+impl Streams<'_> {
+    /// Returns the command's output destination on this stream; none if it inherits our descriptor.
+    pub(super) fn destination(&self, stream: Stream) -> Option<Destination> {
+        let output = self.interest.output;
+        let writer = self.writers.to(stream);
+        // A stream that was closed at the start stays so, unless a success must be told from it.
+        let held = self.held.as_ref();
+        let held = held.filter(|_| writer.is_some() || output == Output::Once);
+        match held.filter(|_| output.holds(stream)) {
+            Some(held) => Some(held.destination(stream, &self.writers)),
+            None if self.interest.looks_at(stream) => writer.map(Destination::Writer),
+            None => None,
         }
-        self.0.retain(|tap| !tap.is_closed());
     }
 
-    /// Whether output of a finished attempt is still due on this stream, ahead of a later
-    /// attempt's.
-    pub(super) fn has_undelivered(&self, stream: Stream) -> bool {
-        self.0
-            .iter()
-            .any(|tap| tap.stream() == stream && tap.has_undelivered())
+    /// Prepares the standard streams of the hook, whose output is held back like our own lines.
+    ///
+    /// # Errors
+    /// When the system is short of a resource.
+    pub(crate) fn start_hook(&mut self) -> Result<ChildStdio> {
+        let mut ends = ChildStdio::for_hook()?;
+        let held = self
+            .held
+            .as_ref()
+            .filter(|held| held.for_our_lines().is_some());
+        if let Some(held) = held {
+            let destination = held.destination(Stream::Stderr, &self.writers);
+            let scanner = Scanner::idle(Stream::Stderr);
+            let (tap, end) = Tap::new(Stream::Stderr, destination, scanner)?;
+            self.taps.push(tap);
+            ends.stdout = Some(end.try_clone()?);
+            ends.stderr = Some(end);
+        }
+        Ok(ends)
     }
 
-    /// Returns the descriptors that become ready when there is something to pump.
-    pub(super) fn watched(&self) -> impl Iterator<Item = PollFd<'_>> {
-        self.0.iter().filter_map(Tap::watched)
+    /// Ends the streams of the hook. Processes that still write keep theirs.
+    pub(crate) fn end_hook(&mut self) {
+        for mut tap in std::mem::take(&mut self.taps) {
+            tap.finish(&mut Matched::default());
+            self.background.add(tap);
+        }
     }
 
-    /// Whether any late output would be passed on.
-    pub(super) fn has_reader(&self) -> bool {
-        self.0.iter().any(Tap::has_reader)
+    /// Returns why there is no room to hold more output back, once.
+    pub(crate) fn take_shortage(&mut self) -> Option<io::Error> {
+        let held = self.held.as_ref().filter(|held| !held.is_of_one_attempt());
+        held.and_then(HeldOutput::take_fault)
     }
 
-    /// Closes all taps.
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
+    /// Returns where our own lines are held back, if they are.
+    pub(crate) fn for_our_lines(&self) -> Option<SharedRecording> {
+        self.held.as_ref().and_then(HeldOutput::for_our_lines)
+    }
+
+    /// Begins to deliver held output that is due now; returns whether there is any.
+    pub(crate) fn begin_delivery(&mut self, due: Due) -> bool {
+        let held = self.held.as_mut();
+        held.is_some_and(|held| held.begin_delivery(due, &self.writers))
+    }
+
+    /// Delivers a part of it.
+    ///
+    /// # Errors
+    /// When something that must arrive cannot be written.
+    pub(crate) fn deliver(&mut self) -> io::Result<Progress> {
+        self.held
+            .as_mut()
+            .map_or(Ok(Progress::Done), HeldOutput::deliver)
+    }
+
+    /// Ends the delivery, complete or not.
+    pub(crate) fn end_delivery(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.end_delivery();
+        }
     }
 }

@@ -4,6 +4,8 @@
 //! descriptor. Of the others, only data in transit is held in memory. Nothing here blocks: the
 //! caller polls the descriptors that `watched` returns.
 
+mod background;
+mod delivery;
 mod findings;
 mod guard;
 mod input;
@@ -11,6 +13,8 @@ mod input;
 pub(crate) mod writer;
 
 mod held_output;
+mod record;
+mod recording;
 mod replay;
 
 mod spool;
@@ -24,17 +28,18 @@ use rustix::event::PollFd;
 use crate::job::{Job, RetryAfterSource};
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::ChildStdio;
+use background::BackgroundTaps;
 use findings::{HeaderFile, Interest};
-use held_output::BackgroundTaps;
+use held_output::HeldOutput;
 use input::Input;
-use spool::Hold;
-use writer::{Destination, Writers};
+use writer::Writers;
 
 use tap::Tap;
 
+pub(crate) use delivery::Progress;
 pub(crate) use findings::{Findings, Loss};
-pub(crate) use held_output::{HeldOutput, Progress};
-pub(crate) use spool::NOT_HELD;
+pub(crate) use held_output::Due;
+pub(crate) use recording::{NOT_HELD, SharedRecording};
 
 /// The two output streams of a command.
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
@@ -49,8 +54,8 @@ pub(crate) struct Streams<'a> {
     taps: Vec<Tap>,
     /// Taps on the output of processes that outlived their attempt.
     background: BackgroundTaps,
-    /// The attempt's stdout, if it is held back.
-    held: Option<Hold>,
+    /// What is held back.
+    held: Option<HeldOutput>,
     matched: Matched,
     /// Why input can no longer be passed on.
     fault: Option<anyhow::Error>,
@@ -69,13 +74,14 @@ impl<'a> Streams<'a> {
             Some(RetryAfterSource::File(path)) => Some(HeaderFile::open(path)?),
             _ => None,
         };
-        let needs = |stream| {
-            !closed[stream as usize] && (interest.looks_at(stream) || interest.holds_stdout)
-        };
+        let output = interest.output;
+        let holds_any = STREAMS.iter().any(|stream| output.holds(*stream));
+        let needs = |stream| !closed[stream as usize] && (interest.looks_at(stream) || holds_any);
         let writers = Writers::open(STREAMS.map(needs)).context("cannot use stdout and stderr")?;
-        if interest.looks_at(Stream::Stderr) {
+        if interest.looks_at(Stream::Stderr) || output.holds(Stream::Stderr) {
             writers.know_lines();
         }
+        let held = holds_any.then(|| HeldOutput::new(output, &writers));
         Ok(Self {
             interest,
             header_file,
@@ -83,7 +89,7 @@ impl<'a> Streams<'a> {
             writers,
             taps: Vec::new(),
             background: BackgroundTaps::default(),
-            held: None,
+            held: held.transpose()?,
             matched: Matched::default(),
             fault: None,
         })
@@ -97,6 +103,9 @@ impl<'a> Streams<'a> {
         self.matched = Matched::default();
         // An attempt that was only half started leaves some.
         self.taps.clear();
+        if let Some(held) = &self.held {
+            held.start_attempt();
+        }
         if let Some(file) = &mut self.header_file {
             file.note();
         }
@@ -110,7 +119,7 @@ impl<'a> Streams<'a> {
             if share && stream == Stream::Stderr {
                 let shared = ends.stdout.as_ref().map(OwnedFd::try_clone).transpose();
                 ends.stderr = shared?;
-            } else if let Some(destination) = self.destination(stream)? {
+            } else if let Some(destination) = self.destination(stream) {
                 let (tap, end) = Tap::new(stream, destination, self.interest.scanner(stream))?;
                 self.taps.push(tap);
                 *match stream {
@@ -122,18 +131,6 @@ impl<'a> Streams<'a> {
         Ok(ends)
     }
 
-    /// Returns where the command's output on this stream goes; none if it inherits our descriptor.
-    fn destination(&self, stream: Stream) -> Result<Option<Destination>> {
-        if stream == Stream::Stdout && self.interest.holds_stdout {
-            return Ok(Some(Destination::Hold(Hold::new()?)));
-        }
-        let writer = self
-            .interest
-            .looks_at(stream)
-            .then(|| self.writers.to(stream));
-        Ok(writer.flatten().map(Destination::Writer))
-    }
-
     /// Passes on all that can be passed on without waiting. Returns whether the command has shown
     /// activity or is waiting for our readers.
     pub(crate) fn pump(&mut self) -> bool {
@@ -142,6 +139,9 @@ impl<'a> Streams<'a> {
             self.fault = self.input.pump().err();
         }
         self.background.pump();
+        if let Some(held) = &mut self.held {
+            held.make_room(&self.writers);
+        }
         let mut is_alive = false;
         for tap in &mut self.taps {
             // Output stays in order within a stream, across attempts.
@@ -158,7 +158,9 @@ impl<'a> Streams<'a> {
             .iter()
             .filter(|tap| !self.background.has_undelivered(tap.stream()));
         let input = self.input.watched().filter(|_| self.fault.is_none());
+        let delivery = self.held.as_ref().and_then(HeldOutput::watched);
         taps.filter_map(Tap::watched)
+            .chain(delivery)
             .chain(self.background.watched())
             .chain(input)
             .collect()
@@ -206,9 +208,13 @@ impl<'a> Streams<'a> {
             if tap.stream() == Stream::Stdout {
                 findings.loss = tap.take_loss();
             }
-            if let Some(mut held) = tap.take_held() {
-                findings.unkept = held.fault.take();
-                self.held = Some(held);
+            if tap.is_held()
+                && self
+                    .held
+                    .as_ref()
+                    .is_some_and(HeldOutput::is_of_one_attempt)
+            {
+                tap.discard_rest();
             }
             self.background.add(tap);
         }
@@ -216,6 +222,9 @@ impl<'a> Streams<'a> {
             Ok(wait) => findings.server_wait = findings.server_wait.max(wait),
             Err(error) => findings.unreadable = Some(error),
         }
+        let held = self.held.as_ref();
+        let held = held.filter(|held| held.is_of_one_attempt());
+        findings.unkept = held.and_then(HeldOutput::take_fault);
         findings.matched = self.matched;
         self.fault.take().map_or(Ok(findings), Err)
     }
@@ -228,16 +237,5 @@ impl<'a> Streams<'a> {
     /// Whether an attempt has read from a pipe that is not replayed.
     pub(crate) fn is_consumed(&self) -> bool {
         self.input.is_consumed()
-    }
-
-    /// Returns the held-back output of the attempt that has just ended, on its way to where it belongs.
-    pub(crate) fn held_output(&mut self, success: bool) -> Option<HeldOutput> {
-        let stream = if success {
-            Stream::Stdout
-        } else {
-            Stream::Stderr
-        };
-        let writer = self.writers.to(stream);
-        self.held.take().map(|held| HeldOutput::new(held, writer))
     }
 }

@@ -7,7 +7,6 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -143,62 +142,5 @@ impl Spool {
             rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Start(0))?;
             self.file.as_fd().try_clone_to_owned()
         })
-    }
-}
-
-/// How many bytes are moved at a time, before signals and limits are checked again.
-const MOST_MOVED: usize = 1024 * 1024;
-
-/// The error message when there is no room.
-pub(crate) const NOT_HELD: &str =
-    "cannot keep stdout for --stdout once; set TMPDIR to where there is room";
-
-/// An unnamed file that only we write to.
-pub(super) struct Hold {
-    pub(super) file: File,
-    pub(super) length: u64,
-    /// Why it is incomplete, if it is: the rest is dropped.
-    pub(super) fault: Option<io::Error>,
-}
-
-impl Hold {
-    /// An empty file.
-    ///
-    /// # Errors
-    /// As [`nameless_file`].
-    pub(super) fn new() -> Result<Self> {
-        Ok(Self {
-            file: nameless_file().context(NOT_HELD)?,
-            length: 0,
-            fault: None,
-        })
-    }
-
-    /// Moves at most `most` bytes from a pipe to the file. Returns none if that is impossible or
-    /// there is no room; no byte is lost then.
-    pub(super) fn take(&mut self, pipe: &OwnedFd, most: usize) -> Option<Result<usize, Errno>> {
-        if self.fault.is_some() {
-            return None;
-        }
-        match fd::drain(pipe, &self.file, self.length, most.min(MOST_MOVED)) {
-            Ok(taken) => {
-                self.length += taken as u64;
-                Some(Ok(taken))
-            }
-            Err(Errno::AGAIN) => Some(Err(Errno::AGAIN)),
-            Err(Errno::INTR) => Some(Err(Errno::INTR)),
-            Err(_) => None,
-        }
-    }
-
-    /// Appends bytes, or drops them if there is no room.
-    pub(super) fn write(&mut self, bytes: &[u8]) {
-        if self.fault.is_some() {
-            return;
-        }
-        match self.file.write_all_at(bytes, self.length) {
-            Ok(()) => self.length += bytes.len() as u64,
-            Err(error) => self.fault = Some(error),
-        }
     }
 }

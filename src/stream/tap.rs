@@ -9,7 +9,6 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::findings::{Loss, Scanner};
-use super::spool::Hold;
 use super::writer::Destination;
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::{never_wait, private_pipe, widen};
@@ -47,7 +46,7 @@ impl Tap {
     ) -> io::Result<(Self, OwnedFd)> {
         let (source, end) = private_pipe()?;
         never_wait(&source)?;
-        if matches!(destination, Destination::Hold(_)) {
+        if matches!(destination, Destination::Recording(..)) {
             // Nobody waits for held-back output, so it may come in large pieces.
             widen(source.as_fd());
         }
@@ -84,7 +83,8 @@ impl Tap {
             }
             is_alive = true;
         }
-        is_alive
+        // Nothing that can be passed on stays here until more comes.
+        !self.pass_on() || is_alive
     }
 
     /// Empties the buffer; returns whether that was possible.
@@ -122,8 +122,8 @@ impl Tap {
             return false;
         }
         let held = match (&mut self.destination, &self.scanner) {
-            (Destination::Hold(hold), Some(scanner)) if scanner.is_idle() => {
-                hold.take(source, most)
+            (Destination::Recording(recording, stream, _), Some(scanner)) if scanner.is_idle() => {
+                recording.borrow_mut().take(*stream, source, most)
             }
             _ => None,
         };
@@ -187,16 +187,15 @@ impl Tap {
         self.left.is_some() && !self.is_drained()
     }
 
-    /// Takes the held output. What comes later is discarded, but still read as long as we run, so
-    /// that it blocks nobody who writes it.
-    pub(super) fn take_held(&mut self) -> Option<Hold> {
-        match std::mem::replace(&mut self.destination, Destination::Nowhere) {
-            Destination::Hold(hold) => Some(hold),
-            other => {
-                self.destination = other;
-                None
-            }
-        }
+    /// Discards what comes from now on; it is still read as long as we run, so that it blocks
+    /// nobody who writes it.
+    pub(super) fn discard_rest(&mut self) {
+        self.destination = Destination::Nowhere;
+    }
+
+    /// Whether its output is held back.
+    pub(super) fn is_held(&self) -> bool {
+        matches!(self.destination, Destination::Recording(..))
     }
 
     /// Whether late output is passed on to anybody.
@@ -215,8 +214,8 @@ impl Tap {
 
     /// Returns the descriptor that becomes ready when there is something to do.
     pub(super) fn watched(&self) -> Option<PollFd<'_>> {
-        if let (false, Destination::Writer(writer)) = (self.pending.is_empty(), &self.destination) {
-            return Some(writer.watched());
+        if !self.pending.is_empty() {
+            return self.destination.watched();
         }
         let is_over = self.left == Some(0);
         let source = self.source.as_ref().filter(|_| !is_over)?;

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::spool::Hold;
+use super::recording::{SharedRecording, Stage};
 use crate::patterns::Stream;
 use crate::sys::fd::{self, reopened};
 
@@ -163,6 +163,16 @@ impl Writers {
         })
     }
 
+    /// Returns the writers for each stream.
+    pub(super) fn each(&self) -> [Option<Rc<Writer>>; 2] {
+        self.each.clone()
+    }
+
+    /// Returns writers that lead both streams to one.
+    pub(super) fn both_to(&self, stream: Stream) -> [Option<Rc<Writer>>; 2] {
+        [self.to(stream), self.to(stream)]
+    }
+
     /// Returns the writer for this stream, if there is one.
     pub(super) fn to(&self, stream: Stream) -> Option<Rc<Writer>> {
         self.each[stream as usize].clone()
@@ -185,8 +195,8 @@ impl Writers {
 pub(super) enum Destination {
     /// Whoever reads our own stream.
     Writer(Rc<Writer>),
-    /// A file that holds it back.
-    Hold(Hold),
+    /// A recording that holds it back, and whoever reads our stream once it does so no more.
+    Recording(SharedRecording, Stream, Option<Rc<Writer>>),
     /// Nobody: it came too late to be held.
     Nowhere,
 }
@@ -199,9 +209,38 @@ impl Destination {
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         match self {
             Self::Writer(writer) => return writer.write(bytes),
-            Self::Hold(hold) => hold.write(bytes),
+            Self::Recording(recording, stream, writer) => {
+                let mut recording = recording.borrow_mut();
+                match (recording.stage(), writer) {
+                    (Stage::Open, Some(writer)) => return writer.write(bytes),
+                    (Stage::Full, _) => return Err(Errno::AGAIN),
+                    (Stage::Holding, _) => {
+                        let held = recording.write(*stream, bytes);
+                        return if held == 0 {
+                            Err(Errno::AGAIN)
+                        } else {
+                            Ok(held)
+                        };
+                    }
+                    (Stage::Open | Stage::Discarded, _) => {}
+                }
+            }
             Self::Nowhere => {}
         }
         Ok(bytes.len())
+    }
+
+    /// Returns the descriptor that becomes ready when it takes something; none while that depends
+    /// on the delivery of a recording.
+    pub(super) fn watched(&self) -> Option<PollFd<'_>> {
+        match self {
+            Self::Writer(writer) => Some(writer.watched()),
+            Self::Recording(recording, _, Some(writer))
+                if recording.borrow().stage() == Stage::Open =>
+            {
+                Some(writer.watched())
+            }
+            Self::Recording(..) | Self::Nowhere => None,
+        }
     }
 }

@@ -9,7 +9,7 @@ use super::child::{ChildEnd, SpawnedChild, reap_orphans};
 use super::spawn::Role;
 use super::spawn_error::fault;
 use super::{Supervisor, signal_queue};
-use crate::engine::{Attempt, Emit, World as _};
+use crate::engine::{Attempt, Emit, Verdict, World as _};
 use crate::escalation::Escalation;
 use crate::escape::{described, with_reasons};
 use crate::event::Event;
@@ -91,6 +91,7 @@ impl Supervisor<'_> {
         let mut is_hurried = false;
         loop {
             self.streams.pump();
+            self.warn_of_shortage(emit);
             interrupted = interrupted.or(self.drain_signals(emit));
             if interrupted.is_some() && !is_hurried {
                 is_hurried = true;
@@ -123,7 +124,7 @@ impl Supervisor<'_> {
         }
         if let Some(error) = findings.unkept {
             // Deliver the part that was held, as a failure's.
-            self.deliver(false, emit)?;
+            self.deliver(Verdict::Failed, emit)?;
             return Err(error).context(NOT_HELD);
         }
         let mut matched = findings.matched;

@@ -53,6 +53,7 @@ impl Supervisor<'_> {
             }
             reap_orphans(None);
             self.streams.pump();
+            self.warn_of_shortage(emit);
             let left = until.saturating_sub(self.now());
             if left.is_zero() {
                 return Ok(None);

@@ -6,6 +6,7 @@
 mod attempt;
 mod child;
 mod delay;
+mod delivery;
 mod process_tree;
 mod signal_queue;
 mod spawn;
@@ -13,22 +14,22 @@ mod spawn_error;
 mod watch;
 
 use std::time::{Duration, Instant};
-use std::{env, io, mem};
+use std::{env, mem};
 
 use anyhow::{Context as _, Result};
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, DeliveryAbort, Emit, Token, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
+use crate::escape::described;
 use crate::event::Event;
-use crate::job::{Format, Grouping, Job, Supervision, Verbosity};
+use crate::job::{Format, Grouping, Job, Output, Supervision, Verbosity};
 use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
-use crate::stream::{Progress, Streams};
-use crate::sys::fd::ChildStdio;
+use crate::stream::{Due, SharedRecording, Streams};
 use crate::sys::{self, Mask, startup, terminal};
-use attempt::{Launch, NOT_WRITTEN, PATIENCE, hook_not_started, not_started};
-use child::{ChildEnd, reap_orphans};
+use attempt::{Launch, hook_not_started, not_started};
+use child::ChildEnd;
 use signal_queue::SignalQueue;
 use spawn::{Role, Spawner};
 
@@ -82,7 +83,9 @@ impl<'a> Supervisor<'a> {
             shares_group,
             streams: Streams::open(job, startup::output_was_closed())?,
             shared: job.sharing.as_ref().map(Shared::new),
-            counts_down: job.format == Format::Text && job.verbosity != Verbosity::Quiet,
+            counts_down: job.format == Format::Text
+                && job.verbosity != Verbosity::Quiet
+                && job.streams.output != Output::OnFailure,
             deadline: job.policy.deadline,
             interrupted: None,
             warns: Warnings {
@@ -90,6 +93,18 @@ impl<'a> Supervisor<'a> {
                 spent: true,
             },
         })
+    }
+
+    /// Returns where our own lines are held back, if they are.
+    pub(crate) fn for_our_lines(&self) -> Option<SharedRecording> {
+        self.streams.for_our_lines()
+    }
+
+    /// Warns if there is no room to hold more output back.
+    fn warn_of_shortage(&mut self, emit: &mut Emit<'_>) {
+        if let Some(error) = self.streams.take_shortage() {
+            emit(&Event::NoRoomForOutput(described(&error)));
+        }
     }
 
     /// Returns the handled signals that are pending and were not blocked in `held`, the mask before
@@ -141,44 +156,18 @@ impl World for Supervisor<'_> {
         self.ending(end, findings?, emit)
     }
 
-    fn deliver(&mut self, success: bool, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
-        let Some(mut held_output) = self.streams.held_output(success) else {
-            return Ok(None);
+    fn deliver(&mut self, verdict: Verdict, emit: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
+        let due = Due {
+            success: verdict == Verdict::Succeeded,
+            is_last: verdict != Verdict::Retrying,
+            interrupted: self.interrupted.is_some(),
         };
-        let patience_ends = self.interrupted.map(|_| self.now() + PATIENCE);
-        let gives_up = patience_ends.into_iter().chain(self.deadline).min();
-        loop {
-            if let Some(signal) = self.drain_signals(emit) {
-                return Ok(Some(DeliveryAbort::Signal(signal)));
-            }
-            reap_orphans(None);
-            self.streams.pump();
-            let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
-            match held_output.pump() {
-                Ok(Progress::Done) => return Ok(None),
-                Ok(Progress::WouldBlock) if left.is_some_and(|left| left.is_zero()) => {
-                    let abort = self
-                        .interrupted
-                        .map_or(DeliveryAbort::Deadline, DeliveryAbort::Signal);
-                    return Ok(success.then_some(abort));
-                }
-                Ok(Progress::WouldBlock) => {
-                    let watched = self
-                        .streams
-                        .watched()
-                        .into_iter()
-                        .chain(held_output.watched());
-                    self.signal_queue.wait(left, watched)?;
-                }
-                Ok(Progress::More) => {}
-                // Output of a failed attempt is for people, and there is nowhere else to put it.
-                Err(_) if !success => return Ok(None),
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    return Ok(Some(DeliveryAbort::Signal(Signal::PIPE)));
-                }
-                Err(error) => return Err(error).context(NOT_WRITTEN),
-            }
+        if !self.streams.begin_delivery(due) {
+            return Ok(None);
         }
+        let aborted = self.deliver_until_done(verdict, emit);
+        self.streams.end_delivery();
+        aborted
     }
 
     fn charge_budget(&mut self, op: BudgetOp, emit: &mut Emit<'_>) -> Result<Token> {
@@ -201,7 +190,7 @@ impl World for Supervisor<'_> {
             return Ok(None);
         }
         let escalation = self.escalation(retry);
-        let end = match ChildStdio::for_hook() {
+        let end = match self.streams.start_hook() {
             Ok(stdio) => self.run(
                 Launch {
                     role: Role::Hook,
@@ -213,6 +202,9 @@ impl World for Supervisor<'_> {
             )?,
             Err(error) => hook_not_started(&error),
         };
+        let interrupted = self.drain(&end, emit)?;
+        self.streams.end_hook();
+        let end = ChildEnd { interrupted, ..end };
         Ok(Some(end.into()))
     }
 }

@@ -60,6 +60,7 @@ impl Supervisor<'_> {
         reap_orphans(run.unreaped());
         let ended = run.ended()?;
         self.pump(run);
+        self.warn_of_shortage(emit);
         if let Some(status) = &ended {
             if !run.escalation.has_timed_out() || run.process_tree.is_gone() {
                 return self.end(run, status).map(Some);

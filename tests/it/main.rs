@@ -23,6 +23,7 @@ mod log_format_json;
 mod log_records;
 mod messages;
 mod migration;
+mod output;
 mod output_order;
 mod output_passthrough;
 mod output_patterns;

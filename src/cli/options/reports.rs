@@ -33,6 +33,18 @@ options! {
         #[arg(long, value_name = "MODE")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdout: Option<OutputName>,
+
+        /// stream, last or on-failure [default: stream]
+        ///
+        /// Which output is shown, and when. stream: all of it, as it comes. last: only that of the last
+        /// attempt, when it is over. on-failure: nothing at all, not even the lines of retry, unless
+        /// the run fails in the end; then everything that all attempts wrote, in order, with the lines
+        /// of retry in between (for cron, which mails what is written). Held output is kept in an
+        /// unnamed file in $TMPDIR. If the disk is full, last exits with 125; on-failure shows what it
+        /// holds, and passes the rest on. The command writes to a pipe and not to a terminal.
+        #[arg(long, value_name = "MODE")]
+        #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+        pub(in crate::cli) output: Option<ShownName>,
     }
 }
 
@@ -153,6 +165,14 @@ pub(in crate::cli) enum InputName {
 pub(in crate::cli) enum OutputName {
     Stream,
     Once,
+}
+
+/// `--output` as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ShownName {
+    Stream,
+    Last,
+    OnFailure,
 }
 
 /// `--log-format` as typed.

@@ -23,9 +23,8 @@ impl World for Listener {
         let code = if attempt.number < self.attempts { 7 } else { 0 };
         Ok(Outcome::Exited(code).into())
     }
-    fn deliver(&mut self, success: bool, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
-        let whose = if success { "success" } else { "failure" };
-        self.heard.push(format!("output of a {whose}"));
+    fn deliver(&mut self, verdict: Verdict, _: &mut Emit<'_>) -> Result<Option<DeliveryAbort>> {
+        self.heard.push(format!("output: {verdict:?}"));
         Ok(self.breaks)
     }
     fn charge_budget(&mut self, op: BudgetOp, _: &mut Emit<'_>) -> Result<Token> {
@@ -73,16 +72,16 @@ impl Listener {
 fn the_world_is_told_the_number_of_the_attempt_and_the_last_outcome() {
     let (exit, heard, _) = Listener::listen("-a 3", None, None);
     assert_eq!(exit, Exit::Code(0));
-    let failure = "output of a failure";
+    let retrying = "output: Retrying";
     let expected = [
         "1 ''",
-        failure,
+        retrying,
         "delay",
         "2 '7'",
-        failure,
+        retrying,
         "delay",
         "3 '7'",
-        "output of a success",
+        "output: Succeeded",
     ];
     assert_eq!(heard, expected);
 }
@@ -99,7 +98,7 @@ fn no_retry_comes_after_a_hook_that_failed_and_the_status_is_that_of_the_attempt
     for outcome in [Outcome::Exited(3), Outcome::TimedOut] {
         let (exit, heard, said) = Listener::listen("-a 3", Some(outcome.clone().into()), None);
         assert_eq!(exit, Exit::Code(7));
-        assert_eq!(heard.len(), 4, "{heard:?}");
+        assert_eq!(heard[3..], ["before 2 '7'", "output: Failed"]);
         assert!(
             said.contains(&format!("--before-retry failed: {outcome}")),
             "{said}"
@@ -118,16 +117,16 @@ fn a_hook_that_cannot_start_for_a_shortage_uses_up_an_attempt_and_is_tried_again
         let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
         // Neither the hook's status counts nor this attempt's: the command has not run.
         assert_eq!(exit, Exit::Code(7));
-        let failure = "output of a failure";
+        let retrying = "output: Retrying";
         let expected = [
             "1 ''",
-            failure,
+            retrying,
             "delay",
             "before 2 '7'",
-            failure,
+            retrying,
             "delay",
             "before 3 '7'",
-            failure,
+            "output: Failed",
         ];
         assert_eq!(heard, expected);
         let failed = "failed: cannot run: --before-retry: for a test; next in";
@@ -141,7 +140,7 @@ fn a_hook_that_cannot_start_for_a_shortage_uses_up_an_attempt_and_is_tried_again
 fn a_hook_that_can_never_start_ends_the_run() {
     for class in [FaultClass::NotFound, FaultClass::NotExecutable] {
         let (exit, heard, said) = Listener::listen("-a 3", Some(unstarted(class)), None);
-        assert_eq!((exit, heard.len()), (Exit::Code(7), 4));
+        assert_eq!((exit, heard.len()), (Exit::Code(7), 5));
         assert!(said.contains("--before-retry failed: cannot run"), "{said}");
     }
 }
@@ -165,7 +164,7 @@ fn a_signal_during_the_hook_is_one_during_the_delay() {
     };
     let (exit, heard, _) = Listener::listen("-a 3", Some(hook), None);
     assert_eq!(exit, Exit::Raise(Signal::INT));
-    assert_eq!(heard.len(), 4, "{heard:?}");
+    assert_eq!(heard[3..], ["before 2 '7'", "output: Interrupted"]);
 }
 
 #[test]
@@ -196,7 +195,10 @@ fn only_retries_take_tokens_and_only_successes_give_back() {
         (exit, listener.deeds.as_slice()),
         (Exit::Code(7), [BudgetOp::Spend].as_slice())
     );
-    assert_eq!(listener.heard, ["1 ''", "output of a failure"]);
+    assert_eq!(
+        listener.heard,
+        ["1 ''", "output: Retrying", "output: Failed"]
+    );
 }
 
 #[test]

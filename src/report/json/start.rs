@@ -65,6 +65,7 @@ struct Rules<'a> {
     retry_after_max_ms: Option<u64>,
     stdin: &'static str,
     stdout: &'static str,
+    output: &'static str,
     budget: Option<u32>,
     before_retry: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,9 +125,14 @@ impl<'a> Rules<'a> {
                 Input::Replay => "replay",
                 Input::Null => "null",
             },
-            stdout: match job.streams.stdout {
-                Output::Stream => "stream",
+            stdout: match job.streams.output {
                 Output::Once => "once",
+                Output::Stream | Output::Last | Output::OnFailure => "stream",
+            },
+            output: match job.streams.output {
+                Output::Stream | Output::Once => "stream",
+                Output::Last => "last",
+                Output::OnFailure => "on-failure",
             },
             budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),
             before_retry: job.before_retry.is_some(),
