@@ -38,6 +38,7 @@ pub(crate) fn run(
         let attempt = Attempt {
             number,
             last: last.as_ref().map(|last| &last.outcome),
+            start,
             ends_by: policy.attempt_ends_by(start),
         };
         let is_hooks = hook.is_some();

@@ -54,10 +54,12 @@ pub(super) fn until_next(
     if is_too_late(policy, world) {
         return too_late(delay, world, emit);
     }
+    let start = world.now();
     let retry = Attempt {
         number: attempt + 1,
         last: Some(&last.outcome),
-        ends_by: policy.attempt_ends_by(world.now()),
+        start,
+        ends_by: policy.attempt_ends_by(start),
     };
     let Some(ending) = world.prepare(&retry, emit)? else {
         return Ok(Next::Attempt);

@@ -14,8 +14,8 @@ use crate::cli::{self, Request};
 use crate::duration::{self, Shown};
 use crate::job::Job;
 use crate::report::text::Text;
-use crate::simulation::{Script, Step};
 use crate::signal::Signal;
+use crate::simulation::{Script, Step};
 use crate::status::{FaultClass, Outcome, StartFault};
 
 // Transcripts: flags and the command's behaviour go in, lines in virtual time come out.

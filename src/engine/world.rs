@@ -89,6 +89,15 @@ pub(crate) struct Attempt<'a> {
     pub(crate) number: u64,
     /// How the previous attempt ended.
     pub(crate) last: Option<&'a Outcome>,
+    /// When it starts, since the start of the run.
+    pub(crate) start: Duration,
     /// When a time limit ends it, since the start of the run.
     pub(crate) ends_by: Option<Duration>,
+}
+
+impl Attempt<'_> {
+    /// Returns the time that it has, if there is a limit.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        Some(self.ends_by?.saturating_sub(self.start))
+    }
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
+use std::time::Duration;
 
 use super::spawn_error::fault;
 use crate::engine::Attempt;
@@ -14,10 +15,11 @@ use crate::sys::spawn::Codes;
 use crate::sys::{self, SignalState, SpawnSpec, Started, startup};
 
 /// The environment variables that describe the run to the command.
-const RETRY_VARS: [&str; 4] = [
+const RETRY_VARS: [&str; 5] = [
     "RETRY_ATTEMPT",
     "RETRY_MAX_ATTEMPTS",
     "RETRY_LAST_STATUS",
+    "RETRY_TIME_LEFT",
     "RETRY_RUN_ID",
 ];
 
@@ -108,7 +110,7 @@ impl Spawner {
                     .iter()
                     .any(|var| entry.split(|byte| *byte == b'=').next() == Some(var.as_bytes()))
         };
-        let [_, most, _, run] = RETRY_VARS;
+        let [_, most, _, _, run] = RETRY_VARS;
         let most = entry(most, &job.policy.attempts.to_string())?;
         Ok(Self {
             leads_group,
@@ -169,11 +171,21 @@ impl Spawner {
 }
 
 /// Returns the environment entries that differ between attempts.
-fn attempt_vars(attempt: &Attempt<'_>) -> io::Result<[CString; 2]> {
-    let [number, _, last, _] = RETRY_VARS;
+fn attempt_vars(attempt: &Attempt<'_>) -> io::Result<[CString; 3]> {
+    let [number, _, last, left, _] = RETRY_VARS;
     let last_status = attempt.last.map_or_else(String::new, Outcome::last_status);
+    let time_left = attempt.time_left().map_or_else(String::new, seconds);
     let attempt = attempt.number.to_string();
-    Ok([entry(number, &attempt)?, entry(last, &last_status)?])
+    Ok([
+        entry(number, &attempt)?,
+        entry(last, &last_status)?,
+        entry(left, &time_left)?,
+    ])
+}
+
+/// Formats a time in seconds, with milliseconds: no more than there is.
+fn seconds(time: Duration) -> String {
+    format!("{}.{:03}", time.as_secs(), time.subsec_millis())
 }
 
 fn entry(name: &str, value: &str) -> io::Result<CString> {

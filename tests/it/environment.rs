@@ -47,10 +47,46 @@ fn the_command_is_told_which_attempt_it_is_and_how_the_last_one_ended() {
 #[test]
 fn what_is_told_does_not_depend_on_what_we_were_told() {
     check(
-        "export RETRY_ATTEMPT=8 RETRY_MAX_ATTEMPTS=9 RETRY_LAST_STATUS=10 RETRY_RUN_ID=x
+        "export RETRY_ATTEMPT=8 RETRY_MAX_ATTEMPTS=9 RETRY_LAST_STATUS=10 RETRY_TIME_LEFT=11 RETRY_RUN_ID=x
         retry -a 1 -- sh -c 'echo $RETRY_ATTEMPT/$RETRY_MAX_ATTEMPTS [$RETRY_LAST_STATUS]; env | grep -c ^RETRY_; [ $RETRY_RUN_ID != x ]'",
-        "1/1 []\n4\n",
+        "1/1 []\n5\n",
     ).stderr_is("");
+}
+
+#[test]
+fn the_command_is_told_how_much_time_it_has_until_the_first_limit() {
+    let tell = r#"printf %s, "$RETRY_TIME_LEFT""#;
+    for (options, most, least) in [
+        ("--timeout 90s", 90.0, 90.0),
+        ("--timeout 90s --deadline 1h", 90.0, 90.0),
+        ("--deadline 2h --timeout 3h", 7200.0, 7000.0),
+        ("--timeout 1234567us", 1.234, 1.234),
+    ] {
+        let script = format!("{tell}; exit 7");
+        let call = Sandbox::new().retry_sh(&format!("{FAST} -a 2 {options}"), &script);
+        let done = call.run();
+        let left: Vec<f64> = done
+            .stdout
+            .split_terminator(',')
+            .map(|left| left.parse().expect("seconds"))
+            .collect();
+        assert_eq!(left.len(), 2, "{done:?}");
+        assert!(
+            left.iter().all(|left| (least..=most).contains(left)),
+            "{done:?}"
+        );
+    }
+    let call = Sandbox::new().retry_sh(&format!("{FAST} -a 2"), &format!("{tell}; exit 7"));
+    call.run().exits(7).stdout_is(",,");
+}
+
+#[test]
+fn a_client_can_be_given_the_time_that_is_left() {
+    // The time is what timeout(1), curl -m and a retry within take.
+    check(
+        "retry -q -a 1 --timeout 60s -- sh -c 'timeout \"$RETRY_TIME_LEFT\" true && retry --deadline \"$RETRY_TIME_LEFT\" true'; echo $?",
+        "0\n",
+    );
 }
 
 #[test]
