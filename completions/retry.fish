@@ -1,4 +1,4 @@
-complete -c retry -n 'not __fish_retry_command' -l base -d 'Delay before the first retry [default: 1s]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l base -d 'Upper bound of the first delay [default: 1s]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l backoff -d 'exponential, linear or constant [default: exponential]' -r -f -a "exponential\t''
 linear\t''
@@ -8,12 +8,12 @@ complete -c retry -n 'not __fish_retry_command' -l jitter -d 'none, full, equal,
 full\t''
 equal\t''
 decorrelated\t''"
-complete -c retry -n 'not __fish_retry_command' -l seed -d 'Draw the same delays each time' -r -f
-complete -c retry -n 'not __fish_retry_command' -s a -l attempts -d 'Runs in total, with the first, or inf [default: 5]' -r -f
-complete -c retry -n 'not __fish_retry_command' -l deadline -d 'Time for everything: attempts and delays' -r -f
-complete -c retry -n 'not __fish_retry_command' -l timeout -d 'Time for one attempt' -r -f
-complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry with less than this left' -r -f
-complete -c retry -n 'not __fish_retry_command' -l signal -d 'What a time limit sends first [default: TERM]' -r -f -a "TERM\t''
+complete -c retry -n 'not __fish_retry_command' -l seed -d 'Make the random delays repeatable' -r -f
+complete -c retry -n 'not __fish_retry_command' -s a -l attempts -d 'Total runs, including the first, or inf [default: 5]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l deadline -d 'Limit for the whole run: attempts and delays' -r -f
+complete -c retry -n 'not __fish_retry_command' -l timeout -d 'Limit for one attempt' -r -f
+complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry with less of --deadline left' -r -f
+complete -c retry -n 'not __fish_retry_command' -l signal -d 'Signal that a limit sends first [default: TERM]' -r -f -a "TERM\t''
 INT\t''
 HUP\t''
 QUIT\t''
@@ -21,17 +21,17 @@ KILL\t''
 USR1\t''
 USR2\t''"
 complete -c retry -n 'not __fish_retry_command' -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r -f
-complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'End an attempt that writes nothing for so long' -r -f
-complete -c retry -n 'not __fish_retry_command' -l retry-on -d 'Retry only these endings' -r -f -a "any\t''
+complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'End an attempt that writes nothing this long' -r -f
+complete -c retry -n 'not __fish_retry_command' -l retry-on -d 'Retry only these outcomes' -r -f -a "any\t''
 signal\t''
 timeout\t''
 spawn\t''"
-complete -c retry -n 'not __fish_retry_command' -l stop-on -d 'Never retry these endings; wins over --retry-on' -r -f
-complete -c retry -n 'not __fish_retry_command' -l success-on -d 'Take these endings for success, as exit 0 is' -r -f
+complete -c retry -n 'not __fish_retry_command' -l stop-on -d 'Never retry these outcomes; wins over --retry-on' -r -f
+complete -c retry -n 'not __fish_retry_command' -l success-on -d 'Treat these outcomes as success, like exit 0' -r -f
 complete -c retry -n 'not __fish_retry_command' -l retry-if -d 'Retry only if a line of output matches; repeatable' -r -f
-complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry if one matches; wins over all others' -r -f
-complete -c retry -n 'not __fish_retry_command' -l success-if -d 'Success if one matches, whatever the status' -r -f
-complete -c retry -n 'not __fish_retry_command' -l fail-if -d 'Failure if one matches, even with exit 0' -r -f
+complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry if a line matches; wins over all others' -r -f
+complete -c retry -n 'not __fish_retry_command' -l success-if -d 'Success if a line matches, whatever the status' -r -f
+complete -c retry -n 'not __fish_retry_command' -l fail-if -d 'Failure if a line matches, even with exit 0' -r -f
 complete -c retry -n 'not __fish_retry_command' -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r -f -a "output\t''
 stdout\t''
 stderr\t''"
@@ -40,28 +40,28 @@ complete -c retry -n 'not __fish_retry_command' -l stdin -d 'auto, inherit, repl
 inherit\t''
 replay\t''
 null\t''"
-complete -c retry -n 'not __fish_retry_command' -l stdout -d 'stream, or once: of the success only [default: stream]' -r -f -a "stream\t''
+complete -c retry -n 'not __fish_retry_command' -l stdout -d 'stream, or once (success only) [default: stream]' -r -f -a "stream\t''
 once\t''"
 complete -c retry -n 'not __fish_retry_command' -l output -d 'stream, last or on-failure [default: stream]' -r -f -a "stream\t''
 last\t''
 on-failure\t''"
-complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Run by sh -c after the delay, before each retry' -r -f
-complete -c retry -n 'not __fish_retry_command' -l shared -d 'File that keeps what all who name it have spent' -r -F
-complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that they may make together [default: 10]' -r -f
-complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries that come back with time, like 1/10s' -r -f
+complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Shell command to run before each retry' -r -f
+complete -c retry -n 'not __fish_retry_command' -l shared -d 'File holding the budget of all runs that name it' -r -F
+complete -c retry -n 'not __fish_retry_command' -l budget -d 'Total retries that it allows [default: 10]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries added back over time, like 1/10s' -r -f
 complete -c retry -n 'not __fish_retry_command' -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
 json\t''
 github\t''"
-complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE, a JSON object a line' -r -F
+complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE as JSON, one per line' -r -F
 complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients that failed together do' -r -f
 complete -c retry -n 'not __fish_retry_command' -l policy -d 'Read options from FILE; the command line wins' -r -F
 complete -c retry -n 'not __fish_retry_command' -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
 inherit\t''"
-complete -c retry -n 'not __fish_retry_command' -s q -l quiet -d 'Say nothing on stderr'
-complete -c retry -n 'not __fish_retry_command' -s v -l verbose -d 'Say every step on stderr'
+complete -c retry -n 'not __fish_retry_command' -s q -l quiet -d 'Write nothing to stderr'
+complete -c retry -n 'not __fish_retry_command' -s v -l verbose -d 'Report every step on stderr'
 complete -c retry -n 'not __fish_retry_command' -l plan -d 'Print the schedule, run nothing (also --dry-run)'
-complete -c retry -n 'not __fish_retry_command' -s h -l help -d 'Print help; -h is one line an option'
+complete -c retry -n 'not __fish_retry_command' -s h -l help -d 'Print help; -h prints one line per option'
 complete -c retry -n 'not __fish_retry_command' -s V -l version -d 'Print the version'
 
 # The options, as argparse takes them.

@@ -29,9 +29,9 @@ pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
 /// Run COMMAND again until it succeeds, with jittered exponential backoff.
 ///
 /// COMMAND is executed directly, not through a shell. An attempt is one run of it; a retry is an
-/// attempt after a failed one, so `--attempts 4` is one first attempt and at most three retries.
-/// Every failure is retried, unless a list says otherwise, except a command that cannot be executed
-/// and death by SIGINT, SIGQUIT or SIGPIPE. Of an option given twice, the last one counts.
+/// attempt after a failed one. `--attempts 4` means one first attempt and at most three retries.
+/// Unless options say otherwise, every failure is retried, except a command that cannot be executed
+/// and death by SIGINT, SIGQUIT or SIGPIPE. If an option is given twice, the last one wins.
 #[derive(Debug, Parser)]
 #[group(skip)]
 #[command(

@@ -88,7 +88,7 @@ fn examples() -> Vec<String> {
     let lines = lines.filter_map(|line| line.strip_prefix("  "));
     lines
         .map(str::trim_start)
-        .filter(|line| line.starts_with("retry -"))
+        .filter(|line| line.trim_start_matches("LC_ALL=C ").starts_with("retry -"))
         .map(String::from)
         .collect()
 }

@@ -15,33 +15,33 @@ options! {
     pub(in crate::cli) struct StreamOptions {
         /// auto, inherit, replay or null [default: auto]
         ///
-        /// What each attempt reads. auto: retry's own stdin; a regular file is rewound for each attempt.
-        /// If a failed attempt has read from a pipe, that input is lost, and there is no retry. inherit:
-        /// the same, but retry goes on with what is left of a pipe. replay: every attempt gets all that
-        /// comes through a pipe; up to 1 MiB of it is kept in memory, more in an unnamed file in
-        /// $TMPDIR. null: nothing.
+        /// What each attempt reads. auto: the stdin of retry. A regular file is rewound for each
+        /// attempt; if a failed attempt has read from a pipe, that input is lost, and there is no
+        /// retry. inherit: the same, but retry goes on with the rest of the pipe. replay: every
+        /// attempt gets all of the piped input; up to 1 MiB of it is kept in memory, more in an
+        /// unnamed file in $TMPDIR. null: nothing.
         #[arg(long, value_name = "MODE")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdin: Option<InputName>,
 
-        /// stream, or once: of the success only [default: stream]
+        /// stream, or once (success only) [default: stream]
         ///
-        /// stream: what the command writes appears at once, that of failed attempts too. once: what an
-        /// attempt writes to stdout is kept in an unnamed file in $TMPDIR until the attempt is over;
-        /// that of the successful attempt then goes to stdout, that of a failed one to stderr. If the
-        /// disk is full, the status is 125, never 0.
+        /// stream: output appears as the command writes it, that of failed attempts too. once:
+        /// stdout is kept in an unnamed file in $TMPDIR until the attempt is over; then a
+        /// successful attempt's goes to stdout, a failed one's to stderr. If the disk is full,
+        /// retry exits with 125, never with 0.
         #[arg(long, value_name = "MODE")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdout: Option<OutputName>,
 
         /// stream, last or on-failure [default: stream]
         ///
-        /// Which output is shown, and when. stream: all of it, as it comes. last: only that of the last
-        /// attempt, when it is over. on-failure: nothing at all, not even the lines of retry, unless
-        /// the run fails in the end; then everything that all attempts wrote, in order, with the lines
-        /// of retry in between (for cron, which mails what is written). Held output is kept in an
-        /// unnamed file in $TMPDIR. If the disk is full, last exits with 125; on-failure shows what it
-        /// holds, and passes the rest on. The command writes to a pipe and not to a terminal.
+        /// Which output is shown, and when. stream: all of it, at once. last: only the last
+        /// attempt's, when it is over. on-failure: nothing at all, not even retry's own lines,
+        /// unless the run fails; then everything that all attempts wrote, in order, with retry's
+        /// lines in between (for cron, which mails all output). Held output is kept in an unnamed
+        /// file in $TMPDIR. If the disk is full, last exits with 125, and on-failure shows what it
+        /// holds and passes on the rest. The command writes to a pipe, not to a terminal.
         #[arg(long, value_name = "MODE")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) output: Option<ShownName>,
@@ -53,12 +53,13 @@ options! {
     #[group(skip)]
     #[command(next_help_heading = "Between attempts")]
     pub(in crate::cli) struct BetweenOptions {
-        /// Run by sh -c after the delay, before each retry
+        /// Shell command to run before each retry
         ///
-        /// Not before the first attempt and not after the last. It finds the number of the coming attempt
-        /// in RETRY_ATTEMPT and how the failed one ended in RETRY_LAST_STATUS, reads nothing, and writes
-        /// to stderr. --timeout and --deadline hold for it too, --idle-timeout does not. If it fails
-        /// there is no retry, and the status is that of the last attempt.
+        /// It runs by sh -c after the delay, but not before the first attempt and not after the
+        /// last. RETRY_ATTEMPT is the number of the coming attempt, and RETRY_LAST_STATUS the
+        /// outcome of the last one. Its stdin is empty, and its output goes to stderr. --timeout
+        /// and --deadline apply to it; --idle-timeout does not. If it fails, there is no retry, and
+        /// the exit status is that of the last attempt.
         #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
         #[arg(value_parser = parse_hook)]
         pub(in crate::cli) before_retry: Option<String>,
@@ -70,32 +71,33 @@ options! {
     #[group(skip)]
     #[command(next_help_heading = "Reports")]
     pub(in crate::cli) struct ReportOptions {
-        /// Say nothing on stderr
+        /// Write nothing to stderr
         ///
-        /// A wrong call is complained of all the same. Of -q and -v the last one counts.
+        /// Usage errors are still reported. The last of -q and -v wins.
         #[arg(short, long, overrides_with = "verbose")]
         pub(in crate::cli) quiet: bool,
 
-        /// Say every step on stderr
+        /// Report every step on stderr
         ///
-        /// Each start of an attempt, a success at first, signals passed on, what a time limit does.
+        /// The start of each attempt, a success at the first attempt, forwarded signals, and what a
+        /// time limit does.
         #[arg(short, long, overrides_with = "quiet")]
         pub(in crate::cli) verbose: bool,
 
         /// text, json or github [default: text]
         ///
-        /// How lines on stderr look. json: an object each, as in --log. github: with the groups and
-        /// annotations of GitHub Actions: a group for each attempt, a warning for each that failed, an
-        /// error if all did.
+        /// Format of the lines on stderr. json: one object per line, as in --log. github: groups
+        /// and annotations for GitHub Actions, with a group for each attempt, a warning for each
+        /// failed one, and an error if all failed.
         #[arg(long, value_name = "FORMAT")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) log_format: Option<FormatName>,
 
-        /// Append every event to FILE, a JSON object a line
+        /// Append every event to FILE as JSON, one per line
         ///
-        /// Several runs may write to the same file. It tells each attempt, how it ended, each delay, and
-        /// why the run ended; never arguments. A file that cannot be written is said once, and the run
-        /// goes on.
+        /// Several runs may write to the same file. It records each attempt and its outcome, each
+        /// delay, and why the run ended, but never the command's arguments. If the file cannot be
+        /// written, retry warns once and goes on.
         #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) log: Option<PathBuf>,
@@ -123,25 +125,26 @@ options! {
     pub(in crate::cli) struct PolicyOptions {
         /// Read options from FILE; the command line wins
         ///
-        /// A line is 'name value' or 'name=value', without dashes and quotes; a line that begins with # is a comment. It
-        /// cannot name the command. Without it, the file that RETRY_POLICY names is read.
+        /// Each line is 'name value' or 'name=value', without dashes or quotes. A line that begins
+        /// with # is a comment. The file cannot name the command. Without this option, the file
+        /// named by RETRY_POLICY is read.
         #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) policy: Option<PathBuf>,
 
         /// auto, new or inherit [default: auto]
         ///
-        /// Which process group the command runs in. new: each attempt leads one of its own; keys of a
-        /// terminal do not reach it, and reading the terminal stops it. inherit: that of retry; whoever
-        /// kills the group of retry kills the command too. auto: inherit if there is a controlling
-        /// terminal, else new. A time limit ends all processes of the attempt in either case; but
-        /// without /proc, and on systems other than Linux, with new only those of the group, and with
-        /// inherit only the command itself.
+        /// The process group of the command. new: each attempt has its own group, so keys typed at
+        /// the terminal do not reach it, and reading from the terminal stops it. inherit: the
+        /// command stays in retry's group, so whoever kills that group kills the command too. auto:
+        /// inherit if there is a controlling terminal, else new. A time limit terminates all
+        /// processes of the attempt either way; but without /proc, and on systems other than Linux,
+        /// new terminates only the group, and inherit only the command itself.
         #[arg(long, value_name = "GROUP")]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) process_group: Option<GroupName>,
 
-        /// Print help; -h is one line an option
+        /// Print help; -h prints one line per option
         #[arg(short, long, action = ArgAction::Help)]
         help: Option<bool>,
 
