@@ -23,13 +23,20 @@ _retry() {
 
     case "${cmd}" in
         retry)
-            opts="-a -k -q -v -h -V --base --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --output --before-retry --shared --budget --budget-refill --quiet --verbose --log-format --log --plan --clients --policy --process-group --help --version"
+            opts="-a -k -q -v -h -V --base --delay --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --output --before-retry --shared --budget --budget-refill --quiet --verbose --log-format --log --name --plan --clients --policy --process-group --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --base)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --delay)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
@@ -264,6 +271,13 @@ _retry() {
                     fi
                     return 0
                     ;;
+                --name)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --clients)
                     COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -293,6 +307,13 @@ _retry() {
                     fi
                     return 0
                     ;;
+                --generate)
+                    COMPREPLY=($(compgen -W "man bash zsh fish" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -312,7 +333,7 @@ fi
 # Whether the next word is the value of this one.
 _retry_takes_value() {
     case $1 in
-        --base | --cap | --backoff | --factor | --jitter | --seed | --attempts | --deadline | --timeout | --reserve | --signal | --kill-after | --idle-timeout | --retry-on | --stop-on | --success-on | --retry-if | --stop-if | --success-if | --fail-if | --retry-after | --retry-after-max | --stdin | --stdout | --output | --before-retry | --shared | --budget | --budget-refill | --log-format | --log | --clients | --policy | --process-group) ;;
+        --base | --delay | --cap | --backoff | --factor | --jitter | --seed | --attempts | --deadline | --timeout | --reserve | --signal | --kill-after | --idle-timeout | --retry-on | --stop-on | --success-on | --retry-if | --stop-if | --success-if | --fail-if | --retry-after | --retry-after-max | --stdin | --stdout | --output | --before-retry | --shared | --budget | --budget-refill | --log-format | --log | --name | --clients | --policy | --process-group | --generate) ;;
         *) [[ $1 =~ ^-[^-ak]*[ak]$ ]] ;;
     esac
 }

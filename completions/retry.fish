@@ -1,4 +1,5 @@
 complete -c retry -n 'not __fish_retry_command' -l base -d 'Upper bound of the first delay [default: 1s]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l delay -d 'The same delay each time; for one caller' -r -f
 complete -c retry -n 'not __fish_retry_command' -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l backoff -d 'exponential, linear or constant [default: exponential]' -r -f -a "exponential\t''
 linear\t''
@@ -53,11 +54,16 @@ complete -c retry -n 'not __fish_retry_command' -l log-format -d 'text, json or 
 json\t''
 github\t''"
 complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE as JSON, one per line' -r -F
+complete -c retry -n 'not __fish_retry_command' -l name -d 'What messages and events call this run' -r -f
 complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients that failed together do' -r -f
 complete -c retry -n 'not __fish_retry_command' -l policy -d 'Read options from FILE; the command line wins' -r -F
 complete -c retry -n 'not __fish_retry_command' -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
 inherit\t''"
+complete -c retry -n 'not __fish_retry_command' -l generate -d 'Print man, or a bash, zsh or fish completion' -r -f -a "man\t''
+bash\t''
+zsh\t''
+fish\t''"
 complete -c retry -n 'not __fish_retry_command' -s q -l quiet -d 'Write nothing to stderr'
 complete -c retry -n 'not __fish_retry_command' -s v -l verbose -d 'Report every step on stderr'
 complete -c retry -n 'not __fish_retry_command' -l plan -d 'Print the schedule, run nothing (also --dry-run)'
@@ -66,7 +72,7 @@ complete -c retry -n 'not __fish_retry_command' -s V -l version -d 'Print the ve
 
 # The options, as argparse takes them.
 function __fish_retry_options
-    printf '%s\n' base= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= plan dry-run clients= policy= process-group= h help V version
+    printf '%s\n' base= delay= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= name= plan dry-run clients= policy= process-group= generate= h help V version
 end
 
 # Prints the command and its arguments before the cursor, and fails where there are none yet.

@@ -19,8 +19,10 @@ use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::signal::Signal;
-use checks::{check_lists, factor_without_meaning, longest_server_wait, output, reserve, sharing};
-use options::{BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER};
+use checks::{
+    check_lists, factor_without_meaning, longest_server_wait, output, reserve, same_delay, sharing,
+};
+use options::{Artifact, BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER};
 use parse::Typed;
 
 pub(crate) use parse::Leftovers;
@@ -36,6 +38,17 @@ pub(crate) enum Request {
     Plan(Box<Job>, Option<u32>),
     /// Print a text on stdout.
     Show(String),
+}
+
+impl Request {
+    /// The same, with what only the words show: whether `--` stands before the command.
+    fn with_words(mut self, words: &[OsString]) -> Self {
+        if let Self::Run(job) = &mut self {
+            let before = words.len().checked_sub(job.command.len() + 1);
+            job.is_set_apart = before.is_some_and(|before| words[before] == "--");
+        }
+        self
+    }
 }
 
 /// Returns the one definition of the options, for the man page and the completions.
@@ -68,6 +81,14 @@ pub(crate) fn parse(
         Typed::Options(typed) => typed,
         Typed::Text(text) => return Ok(Request::Show(text)),
     };
+    if let Some(artifact) = typed.get_one::<Artifact>("generate") {
+        // It works with a broken policy file, too.
+        ensure!(
+            typed.get_raw("command").is_none(),
+            "--generate prints a file and runs nothing; leave the command out"
+        );
+        return Ok(Request::Show(artifact.text().into()));
+    }
     let named = typed.get_one::<PathBuf>("policy").cloned();
     let usual = policy_source.path.clone().filter(|path| !path.is_empty());
     match named.or_else(|| usual.map(PathBuf::from)) {
@@ -77,6 +98,7 @@ pub(crate) fn parse(
         }
         None => Cli::from_arg_matches_mut(&mut typed)?.meant(),
     }
+    .map(|request| request.with_words(words))
 }
 
 /// Returns the words after the program's name, a path that no parser of options is to look at.
@@ -120,6 +142,7 @@ impl Cli {
         );
         let job = Box::new(Job {
             command: self.command,
+            is_set_apart: false,
             policy,
             supervision,
             streams,
@@ -129,6 +152,7 @@ impl Cli {
             verbosity,
             format,
             log: self.reports.log,
+            name: self.reports.name,
         });
         Ok(if is_plan {
             Request::Plan(job, clients)
@@ -138,6 +162,9 @@ impl Cli {
     }
 
     fn backoff(&self) -> Result<Backoff> {
+        if let Some(delay) = self.backoff.delay {
+            return same_delay(&self.backoff, delay);
+        }
         let base = self.backoff.base.unwrap_or(BASE);
         let name = self.backoff.backoff.unwrap_or(CurveName::Exponential);
         let curve = match (name, self.backoff.factor) {

@@ -64,6 +64,12 @@ pub(crate) enum Event<'a> {
         /// The time since the start.
         total: Duration,
     },
+    /// This option of ours stands among the words of the command, which has failed.
+    OptionPassed(String),
+    /// The command forks, so that its exit status is lost.
+    Forks,
+    /// This word of the command names a variable that no shell expands.
+    NotExpanded(String),
     /// An attempt ended, and this was decided.
     Ended(Ended<'a>, &'a Decision),
     /// The delay after this attempt left no time for another.

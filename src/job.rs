@@ -14,6 +14,8 @@ use crate::signal::Signal;
 pub(crate) struct Job {
     /// The program and its arguments, byte for byte; never empty.
     pub(crate) command: Vec<OsString>,
+    /// Whether an explicit `--` stands before it.
+    pub(crate) is_set_apart: bool,
     /// The rules that decide about retries.
     pub(crate) policy: Policy,
     /// How each attempt is supervised.
@@ -23,6 +25,8 @@ pub(crate) struct Job {
     /// The command for a shell to run before each retry.
     pub(crate) before_retry: Option<OsString>,
 
+    /// The name of the run in reports, if it is not that of the command.
+    pub(crate) name: Option<String>,
     /// The retry budget shared with other runs.
     pub(crate) sharing: Option<Sharing>,
     /// The seed that makes every draw reproducible.

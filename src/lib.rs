@@ -20,6 +20,7 @@
 //! escalation    how an attempt is ended: the signal, a grace, KILL, as a table
 //! event         events, as data
 //! job           a job: the command, the policy and all else that the options mean
+//! notes         notes on command lines that may not do what is meant
 //! ── the loop ──────────────────────────────────────────────────────────────────────────
 //! engine        attempts until the policy says stop; `trait World` is all it needs from outside
 //! simulation    worlds of virtual time
@@ -58,6 +59,7 @@ mod escalation;
 mod escape;
 mod event;
 mod job;
+mod notes;
 mod numbers;
 mod patterns;
 mod plan;
@@ -73,6 +75,7 @@ mod stream;
 mod supervise;
 mod sys;
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::{env, io};
 
@@ -85,11 +88,11 @@ use crate::chance::draws;
 use crate::cli::{Leftovers, PolicySource, Request};
 use crate::engine::{Verdict, World as _};
 use crate::event::Event;
-use crate::job::{Format, Job};
+use crate::job::{Format, Job, Output};
 use crate::policy::Decision;
 use crate::report::json::Json;
 use crate::report::sink::{self, HoldLine, Sink};
-use crate::report::text::prefix;
+use crate::report::style::{Style, prefix};
 use crate::report::{Reporter, stderr};
 use crate::signal::Signal;
 use crate::status::{Exit, OWN_FAILURE};
@@ -147,15 +150,25 @@ fn complaint(error: &Error, format: Format, begun: Instant) -> String {
 fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> {
     let (seed, run_id) = chance::seed_and_run_id(job)?;
     let mut world = supervise::Supervisor::new(job, &run_id, begun)?;
-    let reporter = Reporter::new(job, line_prefix);
+    let style = Style {
+        prefix: line_prefix,
+        has_colours: match job.streams.output {
+            // Nobody knows where lines that are held back will be read.
+            Output::OnFailure => || false,
+            Output::Stream | Output::Once | Output::Last => sys::terminal::has_colours,
+        },
+    };
+    let reporter = Reporter::new(job, style);
     let json = Json::new(job, &run_id, process::id());
     let hold = world.for_our_lines().map(|recording| -> HoldLine {
         Box::new(move |line| recording.borrow_mut().hold_line(line))
     });
     let mut sink = Sink::new(job, begun, (reporter, json), hold);
     let mut draw = draws(seed, 0);
+    let is_interrupted = Cell::new(false);
     let mut emit = |event: &Event<'_>| {
         sink.tell(event);
+        is_interrupted.set(is_interrupted.get() || event.follows_fatal_signal());
         // Before the first delay there is time to free memory, and a thousand runs may wait beside
         // us.
         if matches!(event, Event::Ended(_, Decision::Retry { .. })) && leftovers.clear() {
@@ -166,6 +179,12 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     if end.is_err() {
         // Nothing that is held is lost with us.
         let _ = world.deliver(Verdict::Failed, &mut emit);
+    }
+    if let Ok(exit) = &end {
+        let has_failed = *exit != Exit::Code(0) && !is_interrupted.get();
+        for note in notes::on(job, has_failed, world.leads_group()) {
+            emit(&note);
+        }
     }
     sink.end(&end.as_ref().copied().map_err(escape::with_reasons));
     match end {

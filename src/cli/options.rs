@@ -15,8 +15,8 @@ use clap::{Arg, Command, CommandFactory as _, Parser, ValueHint};
 
 pub(super) use outcomes::{CountOptions, ServerOptions, SharingOptions};
 pub(super) use reports::{
-    BetweenOptions, FormatName, GroupName, InputName, OutputName, PolicyOptions, ReportOptions,
-    ShownName, StreamOptions,
+    Artifact, BetweenOptions, FormatName, GroupName, InputName, OutputName, PolicyOptions,
+    ReportOptions, ShownName, StreamOptions,
 };
 pub(super) use schedule::{BackoffOptions, CurveName, LimitOptions};
 

@@ -13,7 +13,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, FromArgMatches as _};
 
 use super::Request;
-use super::checks::Clash;
+use super::checks::{Clash, replaced};
 use super::options::Cli;
 use super::parse::{Typed, parse};
 use crate::escape::{escaped, shortened};
@@ -36,6 +36,10 @@ pub(super) fn merge(
     let mut file = parse_lines(path, &lines, parser)?;
     let is_typed = |name: &str| is_given(typed, name);
     lines.retain(|line| !is_typed(line.name));
+    for name in replaced(is_typed) {
+        file.try_clear_id(&id(name))?;
+        lines.retain(|line| line.name != *name);
+    }
     loop {
         let error = match merged(typed, &file).and_then(Cli::meant) {
             Ok(request) => return Ok(request),

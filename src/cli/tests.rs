@@ -266,6 +266,84 @@ fn with_file(text: &str, line: &str) -> Result<Request> {
 }
 
 #[test]
+fn what_other_tools_call_it_is_answered_with_the_option_that_is_meant() {
+    check("what_other_tools_call_it_is_answered_with_the_option_that_is_meant");
+}
+
+#[test]
+fn the_same_delay_each_time_is_no_other_backoff() {
+    check("the_same_delay_each_time_is_no_other_backoff");
+    for (short, long) in [
+        ("--delay 5s", "--base 5s --backoff constant --jitter none"),
+        ("--delay 2m", "--base 2m --backoff constant --jitter none"),
+        (
+            "--delay 5s --jitter 20%",
+            "--base 5s --backoff constant --jitter 20%",
+        ),
+    ] {
+        let backoff = |options: &str| job(&format!("{options} true")).policy.backoff;
+        assert_eq!(backoff(short), backoff(long), "{short}");
+    }
+}
+
+#[test]
+fn a_delay_and_the_backoff_of_a_file_replace_each_other() {
+    let of = |text: &str, line: &str| match with_file(text, line) {
+        Ok(Request::Run(job)) => job.policy.backoff,
+        other => panic!("{text}: {line}: {other:?}"),
+    };
+    let grown = "base 3s\ncap 9s\nbackoff linear\njitter equal";
+    assert_eq!(
+        of(grown, "--delay 5s true"),
+        job("--delay 5s true").policy.backoff
+    );
+    assert_eq!(
+        of("delay 5s", "--base 3s true"),
+        job("--base 3s true").policy.backoff
+    );
+    assert_eq!(
+        of("delay 5s", "--jitter 20% true"),
+        job("--delay 5s --jitter 20% true").policy.backoff
+    );
+    assert_eq!(
+        of("delay 5s", "true"),
+        job("--delay 5s true").policy.backoff
+    );
+}
+
+#[test]
+fn a_name_tells_runs_of_one_command_apart() {
+    assert_eq!(job("--name nightly true").name.as_deref(), Some("nightly"));
+    assert_eq!(job("true").name, None);
+}
+
+#[test]
+fn an_explicit_end_of_the_options_is_known() {
+    for (line, is_set_apart) in [
+        ("-- true", true),
+        ("-a 3 -- true --", true),
+        ("true", false),
+        ("-a 3 true -- x", false),
+    ] {
+        assert_eq!(job(line).is_set_apart, is_set_apart, "{line}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_an_error_of_their_option() {
+    for option in ["--retry-if", "--stop-if", "--before-retry", "--name"] {
+        let value = OsString::from_vec(b"\xff".to_vec());
+        let words = ["retry", option].map(OsString::from).into_iter();
+        let error = alone(words.chain([value, "true".into()])).expect_err("no text");
+        let said = error.to_string();
+        assert!(
+            said.starts_with(option) && said.contains("not valid UTF-8"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn a_budget_needs_a_file() {
     check("a_budget_needs_a_file");
     let sharing = job("--shared x true").sharing.expect("a budget");
@@ -301,9 +379,8 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
         ("-d", "--base"),
         ("-m", "--deadline"),
         ("-n", "--attempts"),
-        ("-s", "--base"),
+        ("-s", "--delay"),
         ("-j", "--jitter"),
-        ("--delay", "--base"),
         ("--sleep", "--base"),
         ("--times", "--attempts"),
         ("--tries", "--attempts"),
@@ -311,12 +388,12 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
         ("--while", "--retry-on"),
         ("--max-time", "--deadline"),
         ("--max-delay", "--cap"),
-        ("--retries", "the first one too"),
+        ("--retries", "including the first"),
         ("--interval", "--base"),
         ("--forever", "--attempts inf"),
         ("--multiplier", "--factor"),
         ("--backoff-factor", "--factor"),
-        ("--max-retries", "the first one too"),
+        ("--max-retries", "including the first"),
         ("--retry-wait-seconds", "--base"),
         ("--max-interval", "--cap"),
         ("--task-time", "--timeout"),
@@ -327,14 +404,14 @@ fn options_of_other_retry_commands_are_refused_with_a_hint() {
         for line in [format!("{option} 5 true"), format!("{option}=5 true")] {
             let error = alone(words(&line)).expect_err(&line).to_string();
             assert!(
-                error.starts_with(&format!("there is no option {option} here; ")),
+                error.starts_with(&format!("unknown option {option}; ")),
                 "{error}"
             );
             assert!(error.contains(hint), "{error}");
         }
     }
     let error = alone(words("-t5 true")).expect_err("-t5").to_string();
-    assert!(error.starts_with("there is no option -t here; "), "{error}");
+    assert!(error.starts_with("unknown option -t; "), "{error}");
 }
 
 #[test]
@@ -342,9 +419,7 @@ fn a_long_option_with_one_dash_is_told_by_its_name() {
     check("a_long_option_with_one_dash_is_told_by_its_name");
     let error = alone(words("-invert true")).expect_err("foreign");
     assert!(
-        error
-            .to_string()
-            .starts_with("there is no option -invert here; "),
+        error.to_string().starts_with("unknown option -invert; "),
         "{error}"
     );
 }

@@ -101,20 +101,25 @@ fn long_with_one_dash(
     let name = name.split('=').next().unwrap_or_default();
     let long = format!("--{name}");
     if let Some(hint) = remedy(&long) {
-        return Some(format!("there is no option -{name} here; {hint}"));
+        return Some(format!("unknown option -{name}; {hint}"));
     }
     let mut ours = command.get_arguments().filter_map(Arg::get_long);
     ours.any(|known| known == name)
-        .then(|| format!("there is no option -{name}; did you mean {long}?"))
+        .then(|| format!("unknown option -{name}; did you mean {long}?"))
 }
 
 fn unknown(option: &str, suggested: &str) -> String {
+    let number = option.trim_start_matches('-');
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty();
     match (remedy(option), suggested) {
-        (Some(hint), _) => format!("there is no option {option} here; {hint}"),
+        (Some(hint), _) => format!("unknown option {option}; {hint}"),
+        (None, _) if is_number => {
+            format!("unknown option {option}; use --attempts {number} (number of runs)")
+        }
         (None, "") => format!(
-            "there is no option {option}; see 'retry -h', or write -- before the command if it is part of that"
+            "unknown option {option}; see 'retry -h', or write -- before the command if it is part of that"
         ),
-        (None, suggested) => format!("there is no option {option}; did you mean {suggested}?"),
+        (None, suggested) => format!("unknown option {option}; did you mean {suggested}?"),
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use crate::backoff::Jitter;
+use crate::duration::parse_duration;
 use crate::escape::{escaped, shortened};
 use crate::job::RetryAfterSource;
 use crate::numbers::{Share, whole_number};
@@ -22,7 +24,15 @@ pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
         let names: Vec<String> = signal_names().chain(words).collect();
         let mut items = text.split(',').map(str::trim);
         let wrong = items.find(|item| StatusSet::parse(item).is_err());
-        why + &did_you_mean(wrong.unwrap_or_default(), &names)
+        let wrong = wrong.unwrap_or_default();
+        let meant = did_you_mean(wrong, &names);
+        let negates = ["!", "non", "not", "-"]
+            .iter()
+            .any(|no| wrong.starts_with(no));
+        match meant.as_str() {
+            "" if negates => format!("{why}; for every status but 0 write any"),
+            _ => why + &meant,
+        }
     })?;
     Ok(StatusList {
         set,
@@ -54,6 +64,36 @@ fn signal_names() -> impl Iterator<Item = String> {
     let full = || Signal::all().map(|signal| signal.to_string());
     let short = full().filter_map(|name| name.strip_prefix("SIG").map(String::from));
     short.chain(full())
+}
+
+/// Parses the first of the delays, which some give as a list.
+pub(super) fn parse_delay(text: &str) -> Result<Duration, String> {
+    if text.matches(',').count() > 1 {
+        return Err(
+            "a list of delays is not supported; use --base 1s --factor 2 or the like".into(),
+        );
+    }
+    parse_duration(text)
+}
+
+pub(super) fn parse_name(text: &str) -> Result<String, String> {
+    match no_option(text)?.trim() {
+        "" => Err("it is empty; write a name".into()),
+        name => Ok(name.to_owned()),
+    }
+}
+
+/// A parser of text by this function. Bytes that are no text are an error of this option, which the
+/// parser of strings would not name.
+pub(super) fn text<T: Clone + Send + Sync + 'static>(
+    parse: fn(&str) -> Result<T, String>,
+) -> impl TypedValueParser<Value = T> {
+    OsStringValueParser::new().try_map(move |value| match value.to_str() {
+        Some(text) => parse(text),
+        None => Err(String::from(
+            "it is not valid UTF-8; only the command may be any bytes",
+        )),
+    })
 }
 
 pub(super) fn parse_pattern(text: &str) -> Result<Pattern, String> {

@@ -13,6 +13,7 @@ use super::*;
 use crate::cli::{self, Request};
 use crate::duration::{self, Shown};
 use crate::job::Job;
+use crate::report::style::Style;
 use crate::report::text::Text;
 use crate::signal::Signal;
 use crate::simulation::{Script, Step};
@@ -74,7 +75,7 @@ fn job(flags: &str) -> Job {
 /// 0.5.
 fn transcript(flags: &str, mut world: Script) -> String {
     let job = job(flags);
-    let text = Text::new(&job, String::new);
+    let text = Text::new(&job, Style::plain(String::new));
     let mut lines = Vec::new();
     let mut emit = |event: &Event<'_>| {
         let at = match event {

@@ -6,6 +6,7 @@
 use crate::event::Event;
 use crate::job::{Job, Verbosity};
 use crate::policy::Decision;
+use crate::report::style::Style;
 use crate::report::text::{Stopped, Text};
 
 /// A reporter that writes workflow commands.
@@ -15,10 +16,10 @@ pub(crate) struct Github<'a> {
 }
 
 impl<'a> Github<'a> {
-    /// A reporter for this job; lines that are not commands have this prefix.
-    pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
+    /// A reporter for this job; lines that are not commands look like this.
+    pub(crate) fn new(job: &'a Job, style: Style) -> Self {
         Self {
-            text: Text::new(job, prefix),
+            text: Text::new(job, Style::plain(style.prefix)),
             is_quiet: job.verbosity == Verbosity::Quiet,
         }
     }

@@ -99,7 +99,10 @@ impl<'a> Json<'a> {
             | Event::LogUnusable(_)
             | Event::InputSpent
             | Event::HeadsUnreadable(_)
-            | Event::NoRoomForOutput(_) => {
+            | Event::NoRoomForOutput(_)
+            | Event::OptionPassed(_)
+            | Event::Forks
+            | Event::NotExpanded(_) => {
                 let Warning { kind, said } = Warning::of(event)?;
                 let message = &said;
                 return Some(self.written("warning", stamp, WarningLine { kind, message }));

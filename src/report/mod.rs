@@ -5,11 +5,13 @@ pub(crate) mod json;
 mod reason;
 pub(crate) mod sink;
 pub(crate) mod stderr;
+pub(crate) mod style;
 pub(crate) mod text;
 
 use crate::event::Event;
 use crate::job::{Format, Job};
 use github::Github;
+use style::Style;
 use text::Text;
 
 /// A reporter for stderr, in the format that was asked for.
@@ -21,11 +23,11 @@ pub(crate) enum Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    /// A reporter for this job; lines for people have this prefix.
-    pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
+    /// A reporter for this job; lines for people look like this.
+    pub(crate) fn new(job: &'a Job, style: Style) -> Self {
         match job.format {
-            Format::Text | Format::Json => Self::Text(Text::new(job, prefix)),
-            Format::Github => Self::Github(Github::new(job, prefix)),
+            Format::Text | Format::Json => Self::Text(Text::new(job, style)),
+            Format::Github => Self::Github(Github::new(job, style)),
         }
     }
 
@@ -79,6 +81,20 @@ impl Warning {
             Event::NoRoomForOutput(reason) => (
                 "no_room_for_output",
                 format!("cannot hold more output back ({reason}); it is shown from here on"),
+            ),
+            Event::OptionPassed(option) => (
+                "option_passed",
+                format!(
+                    "{option} was passed to the command; options of retry go before it, and -- before the command silences this"
+                ),
+            ),
+            Event::Forks => (
+                "forks",
+                "setsid forked, so the command's exit status is lost; use setsid --wait".into(),
+            ),
+            Event::NotExpanded(word) => (
+                "not_expanded",
+                format!("nothing expands {word}; to use the variable: retry -- sh -c '...'"),
             ),
             _ => return None,
         };

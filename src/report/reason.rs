@@ -141,6 +141,9 @@ fn mistake(word: &str) -> Option<String> {
                 .into(),
         );
     }
+    if ["help", "version"].contains(&word) {
+        return Some(format!("to print it: retry --{word}"));
+    }
     if SHELL_WORDS.contains(&word) {
         return Some("a word of the shell; to run a script: retry -- sh -c '...'".into());
     }
@@ -234,6 +237,7 @@ mod tests {
             ("30s", duration),
             ("ms", duration),
             ("minutes", duration),
+            ("help", " (to print it: retry --help)"),
             ("A=1", " (to set a variable: retry -- env NAME=VALUE ...)"),
             (
                 "ll",

@@ -11,13 +11,9 @@ use crate::numbers::Attempts;
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::Warning;
 use crate::report::reason::{self, found, list};
+use crate::report::style::Style;
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
-
-/// Returns the prefix of every line, with the process id where lines of several runs may mix.
-pub(crate) fn prefix(pid: Option<u32>) -> String {
-    pid.map_or_else(|| "retry: ".into(), |pid| format!("retry[{pid}]: "))
-}
 
 /// The sentences about a run that stops with an attempt.
 pub(super) enum Stopped {
@@ -34,20 +30,23 @@ pub(super) enum Stopped {
 
 /// A reporter that writes lines for people.
 pub(crate) struct Text<'a> {
-    prefix: fn() -> String,
+    style: Style,
     program: &'a OsStr,
+    /// The name of the run, if it is not that of the program.
+    run_name: Option<&'a str>,
     policy: &'a Policy,
     verbosity: Verbosity,
 }
 
 impl<'a> Text<'a> {
-    /// A reporter for this job. Each line has this prefix, which is produced only when needed.
-    pub(crate) fn new(job: &'a Job, prefix: fn() -> String) -> Self {
+    /// A reporter for this job, whose lines look like this.
+    pub(crate) fn new(job: &'a Job, style: Style) -> Self {
         let program = job.command.first().map_or(OsStr::new(""), |word| word);
         let (policy, verbosity) = (&job.policy, job.verbosity);
         Self {
-            prefix,
+            style,
             program,
+            run_name: job.name.as_deref(),
             policy,
             verbosity,
         }
@@ -59,7 +58,11 @@ impl<'a> Text<'a> {
             return None;
         }
         let said = self.said(event)?;
-        Some(format!("{}{}: {said}\n", (self.prefix)(), self.name(event)))
+        Some(format!(
+            "{}{}: {said}\n",
+            (self.style.prefix)(),
+            self.name(event)
+        ))
     }
 
     /// Returns the name in the line for this event: the command's, or what was typed if no such
@@ -69,7 +72,10 @@ impl<'a> Text<'a> {
             Event::Ended(_, Decision::Stop(Reason::NeverStarts)) => {
                 escape::program_as_typed(self.program)
             }
-            _ => escape::program_name(self.program),
+            _ => match self.run_name {
+                Some(name) => escape::escaped(OsStr::new(name)),
+                None => escape::program_name(self.program),
+            },
         }
     }
 
@@ -97,7 +103,10 @@ impl<'a> Text<'a> {
             | Event::LogUnusable(_)
             | Event::InputSpent
             | Event::HeadsUnreadable(_)
-            | Event::NoRoomForOutput(_) => Warning::of(event)?.said,
+            | Event::NoRoomForOutput(_)
+            | Event::OptionPassed(_)
+            | Event::Forks
+            | Event::NotExpanded(_) => Warning::of(event)?.said,
             Event::HookFailed {
                 ending,
                 attempt,
@@ -105,7 +114,8 @@ impl<'a> Text<'a> {
             } => {
                 let (outcome, total) = (&ending.outcome, Shown(*total));
                 format!(
-                    "giving up after {} and {total}: --before-retry failed: {outcome}",
+                    "{} after {} and {total}: --before-retry failed: {outcome}",
+                    self.style.giving_up(),
                     self.numbered(*attempt)
                 )
             }
@@ -129,7 +139,8 @@ impl<'a> Text<'a> {
             Event::TooLate { attempt, total } => {
                 let because = reason::deadline(self.policy, Duration::ZERO, None, *total);
                 let (attempt, total) = (self.numbered(*attempt), Shown(*total));
-                format!("giving up after {attempt} and {total}: {because}")
+                let giving_up = self.style.giving_up();
+                format!("{giving_up} after {attempt} and {total}: {because}")
             }
             Event::Interrupted {
                 signal,
@@ -144,7 +155,7 @@ impl<'a> Text<'a> {
 
     fn success(&self, ended: &Ended<'_>, success: Success) -> String {
         let (attempt, total) = (self.numbered(ended.attempt), Shown(ended.total));
-        let said = format!("succeeded on {attempt} after {total}");
+        let said = format!("{} on {attempt} after {total}", self.style.succeeded());
         let noun = ended.ending.outcome.noun();
         match success {
             Success::Zero => said,
@@ -164,7 +175,7 @@ impl<'a> Text<'a> {
         let Ending {
             outcome, matched, ..
         } = ended.ending;
-        let failed = format!("{attempt} failed: {outcome}");
+        let failed = format!("{attempt} {}: {outcome}", self.style.failed());
         match (outcome, matched.fail_if) {
             (Outcome::NotStarted(_), _) => failed,
             (Outcome::TimedOut, _) if ended.ending.by_idle_timeout => {
@@ -195,7 +206,11 @@ impl<'a> Text<'a> {
                 let because = reason::because(self.policy, ended, reason);
                 Stopped::GivingUp {
                     failed: self.failed(ended),
-                    end: format!("giving up after {}{because}", Shown(ended.total)),
+                    end: format!(
+                        "{} after {}{because}",
+                        self.style.giving_up(),
+                        Shown(ended.total)
+                    ),
                 }
             }
         }

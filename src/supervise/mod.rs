@@ -95,6 +95,11 @@ impl<'a> Supervisor<'a> {
         })
     }
 
+    /// Whether the command leads a process group of its own.
+    pub(crate) fn leads_group(&self) -> bool {
+        !self.shares_group
+    }
+
     /// Returns where our own lines are held back, if they are.
     pub(crate) fn for_our_lines(&self) -> Option<SharedRecording> {
         self.streams.for_our_lines()

@@ -31,6 +31,11 @@ pub(crate) fn may_change() -> bool {
     stderr_is_terminal() && !is_dumb && env::var_os("CI").is_none()
 }
 
+/// Whether lines on stderr may have colours: as for what may change, unless `NO_COLOR` forbids it.
+pub(crate) fn has_colours() -> bool {
+    may_change() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Whether our job is in the foreground of the terminal.
 pub(crate) fn is_in_front() -> bool {
     tcgetpgrp(stderr()).is_ok_and(|group| group == getpgrp())

@@ -52,7 +52,7 @@ fn a_wrong_call_exits_125_and_runs_nothing() {
         "--timeout xyz touch ran",
         "--attempts 0 touch ran",
         "-t 3 touch ran",
-        "--delay 3 touch ran",
+        "--sleep 3 touch ran",
         "--retry-on 0 touch ran",
         "--retry-on 5 --stop-on 5 touch ran",
         "--factor 2 --backoff linear touch ran",

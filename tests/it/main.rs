@@ -14,6 +14,7 @@ mod environment;
 mod exit_status;
 #[cfg(target_os = "linux")]
 mod footprint;
+mod generate;
 mod github;
 mod help;
 mod idle_timeout;
@@ -23,6 +24,7 @@ mod log_format_json;
 mod log_records;
 mod messages;
 mod migration;
+mod notes;
 mod output;
 mod output_order;
 mod output_passthrough;

@@ -300,3 +300,52 @@ fn a_terminal_that_is_closed_ends_a_session_that_we_lead() {
         Some(libc::SIGHUP)
     );
 }
+
+/// What a terminal gets to see of a run that fails and one that succeeds, with this environment.
+fn coloured(environment: &str) -> (String, String) {
+    let mut terminal = Terminal::new();
+    let script = r#"sh -c '[ "$RETRY_ATTEMPT" = 2 ]'"#;
+    terminal.enter(&format!(
+        "{environment} retry $FAST -a 2 -- false; {environment} retry $FAST -- {script}; echo e''nd"
+    ));
+    terminal.await_text("end");
+    let printed = terminal.printed_as_it_came();
+    let (failed, succeeded) = printed.split_once("giving up").expect("two runs");
+    (failed.to_owned(), succeeded.to_owned())
+}
+
+#[test]
+fn the_words_that_matter_have_a_colour_on_a_terminal_and_nowhere_else() {
+    let (failed, succeeded) = coloured("env -u CI TERM=xterm NO_COLOR=");
+    assert!(
+        failed.contains("attempt 1/2 \x1b[33mfailed\x1b[0m: exit 1"),
+        "{failed:?}"
+    );
+    assert!(failed.ends_with("; \x1b[31m"), "{failed:?}");
+    assert!(
+        succeeded.contains("\x1b[32msucceeded\x1b[0m on attempt 2/5"),
+        "{succeeded:?}"
+    );
+    for environment in [
+        "env -u CI TERM=xterm NO_COLOR=1",
+        "env -u CI TERM=dumb",
+        "env CI=1 TERM=xterm",
+        // An empty CI is one that is set.
+        "env CI= TERM=xterm",
+    ] {
+        let (failed, succeeded) = coloured(environment);
+        assert!(!failed.contains("\x1b[3"), "{environment}: {failed:?}");
+        assert!(
+            !succeeded.contains("\x1b[3"),
+            "{environment}: {succeeded:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_terminal_gets_no_colours() {
+    let done = Sandbox::new()
+        .bash("unset CI NO_COLOR; TERM=xterm retry $FAST -a 2 -- false")
+        .run();
+    assert!(!done.stderr.contains('\u{1b}'), "{done:?}");
+}

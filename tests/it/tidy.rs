@@ -76,6 +76,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("escalation", &[]),
     ("job", &["bucket", "patterns", "policy", "signal"]),
     ("event", &["policy", "signal", "status"]),
+    ("notes", &["event", "job"]),
     (
         "cli",
         &[

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use super::options;
 use crate::bucket::{Budget, Refill};
-use crate::cli::values::{parse_heads, parse_list, parse_pattern, path};
+use crate::cli::values::{parse_heads, parse_list, parse_pattern, path, text};
 use crate::duration::parse_duration;
 use crate::job::RetryAfterSource;
 use crate::patterns::Pattern;
@@ -47,24 +47,24 @@ options! {
         /// ends. A prefix stdout: or stderr: limits RE to that stream. If the option is repeated,
         /// one match is enough. With --retry-on, both must hold, but a time-out or a signal that is
         /// listed by name needs no output. The command writes to a pipe, not to a terminal.
-        #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
+        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) retry_if: Vec<Pattern>,
 
         /// Never retry if a line matches; wins over all others
-        #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
+        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) stop_if: Vec<Pattern>,
 
         /// Success if a line matches, whatever the status
         ///
         /// retry then exits with 0.
-        #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
+        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) success_if: Vec<Pattern>,
 
         /// Failure if a line matches, even with exit 0
         ///
         /// Such a failure is retried even if --retry-on does not list it. If the last attempt exits
         /// with 0, retry exits with 1.
-        #[arg(long, value_name = "RE", value_parser = parse_pattern, allow_hyphen_values = true)]
+        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) fail_if: Vec<Pattern>,
     }
 }

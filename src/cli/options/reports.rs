@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use super::options;
-use crate::cli::values::{parse_clients, parse_hook, path};
+use crate::cli::values::{parse_clients, parse_hook, parse_name, path, text};
 use crate::job::Format;
 
 options! {
@@ -61,7 +61,7 @@ options! {
         /// and --deadline apply to it; --idle-timeout does not. If it fails, there is no retry, and
         /// the exit status is that of the last attempt.
         #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
-        #[arg(value_parser = parse_hook)]
+        #[arg(value_parser = text(parse_hook))]
         pub(in crate::cli) before_retry: Option<String>,
     }
 }
@@ -101,6 +101,13 @@ options! {
         #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) log: Option<PathBuf>,
+
+        /// What messages and events call this run
+        ///
+        /// Without it, that is the name of the command. A name tells apart runs of the same command, such as
+        /// several of curl or sh.
+        #[arg(long, value_name = "TEXT", value_parser = text(parse_name), allow_hyphen_values = true)]
+        pub(in crate::cli) name: Option<String>,
 
         /// Print the schedule, run nothing (also --dry-run)
         ///
@@ -144,6 +151,14 @@ options! {
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) process_group: Option<GroupName>,
 
+        /// Print man, or a bash, zsh or fish completion
+        ///
+        /// The manual is for man -l -, as in retry --generate man | man -l -; a completion is for the
+        /// directory where the shell looks for them.
+        #[arg(long, value_name = "WHAT")]
+        #[arg(hide_possible_values = true, allow_hyphen_values = true)]
+        pub(in crate::cli) generate: Option<Artifact>,
+
         /// Print help; -h prints one line per option
         #[arg(short, long, action = ArgAction::Help)]
         help: Option<bool>,
@@ -176,6 +191,27 @@ pub(in crate::cli) enum ShownName {
     Stream,
     Last,
     OnFailure,
+}
+
+/// What `--generate` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Artifact {
+    Man,
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Artifact {
+    /// Returns the file as it is shipped.
+    pub(in crate::cli) fn text(self) -> &'static str {
+        match self {
+            Self::Man => include_str!("../../../man/retry.1"),
+            Self::Bash => include_str!("../../../completions/retry.bash"),
+            Self::Zsh => include_str!("../../../completions/_retry"),
+            Self::Fish => include_str!("../../../completions/retry.fish"),
+        }
+    }
 }
 
 /// `--log-format` as typed.

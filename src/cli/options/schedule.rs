@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::options;
 use crate::backoff::Jitter;
-use crate::cli::values::{parse_jitter, parse_seed, parse_signal};
+use crate::cli::values::{parse_delay, parse_jitter, parse_seed, parse_signal};
 use crate::duration::{Limit, parse_duration, parse_limit};
 use crate::numbers::{Attempts, Factor};
 use crate::signal::Signal;
@@ -21,8 +21,17 @@ options! {
         /// Delays grow from here. Each one is drawn from a range that --jitter decides; with
         /// --jitter none the first delay is exactly this long. 0 means no delays.
         #[arg(long, value_name = "DUR")]
-        #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
+        #[arg(value_parser = parse_delay, allow_hyphen_values = true)]
         pub(in crate::cli) base: Option<Duration>,
+
+        /// The same delay each time; for one caller
+        ///
+        /// Short for --base DUR --backoff constant --jitter none. It cannot be combined with --base, --cap,
+        /// --backoff or --factor. Where many callers may fail at the same time, add --jitter 20%, so that
+        /// they do not all come back at the same time.
+        #[arg(long, value_name = "DUR")]
+        #[arg(value_parser = parse_delay, allow_hyphen_values = true)]
+        pub(in crate::cli) delay: Option<Duration>,
 
         /// Longest delay, jitter included [default: 30s, or base]
         ///

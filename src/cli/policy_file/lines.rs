@@ -10,7 +10,9 @@ use crate::cli::values::suggest;
 use crate::escape::{escaped, shortened};
 
 /// Options that a file cannot give: it would be another program, or none.
-const NOT_FOR_FILES: [&str; 6] = ["policy", "plan", "dry-run", "clients", "help", "version"];
+const NOT_FOR_FILES: [&str; 7] = [
+    "policy", "plan", "dry-run", "clients", "generate", "help", "version",
+];
 
 /// The options that name a file, which no shell expands here.
 const PATHS: [&str; 3] = ["log", "shared", "retry-after"];
@@ -92,9 +94,12 @@ fn parse<'a>(parser: &Command, number: usize, text: &'a str) -> Result<Line<'a>>
         .find(|option| option.get_long() == Some(name));
     let option = option.with_context(|| {
         let known: Vec<&str> = parser.get_arguments().filter_map(Arg::get_long).collect();
-        match suggest(name, &known) {
-            Some(meant) => format!("there is no option '{shown}'; did you mean {meant}?"),
-            None => format!("there is no option '{shown}'; see 'retry -h', and write the command on the command line"),
+        let mut options = parser.get_arguments();
+        let is_letter = |option: &&Arg| option.get_short().is_some_and(|letter| name == letter.to_string());
+        let by_letter = options.find(is_letter).and_then(Arg::get_long);
+        match by_letter.or_else(|| suggest(name, &known)) {
+            Some(meant) => format!("unknown option '{shown}'; did you mean {meant}?"),
+            None => format!("unknown option '{shown}'; see 'retry -h', and write the command on the command line"),
         }
     })?;
     check_habits(name, value.unwrap_or_default())?;

@@ -19,6 +19,11 @@ fn file_refused(text: &str, line: &str, sentence: &str) {
 }
 
 #[test]
+fn a_letter_is_no_name_and_a_blank_no_comma() {
+    check("a_letter_is_no_name_and_a_blank_no_comma");
+}
+
+#[test]
 fn a_file_of_options_says_what_the_command_line_could() {
     let text = "# for all\n\n  attempts 7  \nbase=250ms\r\njitter\tequal\nretry-on 1,5-9\n# end\nretry-if a b=c #d\nquiet";
     let from_file = job_with_file(text, "true");

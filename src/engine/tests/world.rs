@@ -60,7 +60,7 @@ impl Listener {
             breaks,
         };
         let job = job(flags);
-        let text = Text::new(&job, String::new);
+        let text = Text::new(&job, Style::plain(String::new));
         let mut said = String::new();
         let mut emit = |event: &Event<'_>| said.extend(text.line(event));
         let ends = run(&job.policy, &mut listener, &mut || 0.5, &mut emit);

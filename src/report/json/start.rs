@@ -27,6 +27,8 @@ impl From<Option<u64>> for Most {
 #[derive(Serialize)]
 pub(super) struct Start<'a> {
     program: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
     max_attempts: Most,
     max_retries: Most,
     policy: Rules<'a>,
@@ -38,6 +40,7 @@ impl<'a> Start<'a> {
         let most = job.policy.attempts.most();
         Self {
             program: escape::program_name(program),
+            name: job.name.as_deref(),
             max_attempts: most.into(),
             max_retries: most.map(|most| most - 1).into(),
             policy: Rules::of(job),
