@@ -55,7 +55,8 @@ json\t''
 github\t''"
 complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE as JSON, one per line' -r -F
 complete -c retry -n 'not __fish_retry_command' -l name -d 'What messages and events call this run' -r -f
-complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients that failed together do' -r -f
+complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients do that fail together' -r -f
+complete -c retry -n 'not __fish_retry_command' -l capacity -d 'With --clients: a server that serves only so many' -r -f
 complete -c retry -n 'not __fish_retry_command' -l policy -d 'Read options from FILE; the command line wins' -r -F
 complete -c retry -n 'not __fish_retry_command' -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
@@ -72,7 +73,7 @@ complete -c retry -n 'not __fish_retry_command' -s V -l version -d 'Print the ve
 
 # The options, as argparse takes them.
 function __fish_retry_options
-    printf '%s\n' base= delay= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= name= plan dry-run clients= policy= process-group= generate= h help V version
+    printf '%s\n' base= delay= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= name= plan dry-run clients= capacity= policy= process-group= generate= h help V version
 end
 
 # Prints the command and its arguments before the cursor, and fails where there are none yet.

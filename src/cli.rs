@@ -1,6 +1,7 @@
 //! The command line, from options as typed to a job: the only room that knows clap.
 
 mod checks;
+mod delay;
 mod options;
 mod parse;
 mod policy_file;
@@ -14,14 +15,15 @@ use anyhow::{Result, bail, ensure};
 use clap::{Command, FromArgMatches as _};
 
 use crate::backoff::{Backoff, Curve, Jitter};
-use crate::job::{Format, Grouping, Input, Job, StreamPolicy, Supervision, Verbosity};
+use crate::job::{Crowd, Format, Grouping, Input, Job, StreamPolicy, Supervision, Verbosity};
 use crate::numbers::{Attempts, Factor};
 use crate::patterns::Patterns;
 use crate::policy::Policy;
 use crate::signal::Signal;
 use checks::{
-    check_lists, factor_without_meaning, longest_server_wait, output, reserve, same_delay, sharing,
+    check_lists, crowd, factor_without_meaning, longest_server_wait, output, reserve, sharing,
 };
+use delay::same_delay;
 use options::{Artifact, BASE, CAP, Cli, CurveName, GroupName, InputName, KILL_AFTER};
 use parse::Typed;
 
@@ -34,8 +36,8 @@ pub(crate) use usage_error::format_of;
 pub(crate) enum Request {
     /// Run a command.
     Run(Box<Job>),
-    /// Show the plan of the job, and that of this many clients together.
-    Plan(Box<Job>, Option<u32>),
+    /// Show the plan of the job, and that of many clients together.
+    Plan(Box<Job>, Option<Crowd>),
     /// Print a text on stdout.
     Show(String),
 }
@@ -131,15 +133,12 @@ impl Cli {
             retry_after_max: longest_server_wait(&self.server)?,
         };
         check_lists(&policy)?;
-        let (is_plan, clients) = (self.reports.plan, self.reports.clients);
+        let is_plan = self.reports.plan;
         ensure!(
             is_plan || !self.command.is_empty(),
             "there is no command to run; write it after the options, as in 'retry curl -fsS URL', or see 'retry -h'"
         );
-        ensure!(
-            is_plan || clients.is_none(),
-            "--clients means nothing without --plan; give that too, or leave it out"
-        );
+        let crowd = crowd(&self.reports)?;
         let job = Box::new(Job {
             command: self.command,
             is_set_apart: false,
@@ -155,7 +154,7 @@ impl Cli {
             name: self.reports.name,
         });
         Ok(if is_plan {
-            Request::Plan(job, clients)
+            Request::Plan(job, crowd)
         } else {
             Request::Run(job)
         })

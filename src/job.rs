@@ -48,6 +48,24 @@ pub(crate) struct Sharing {
     pub(crate) budget: Budget,
 }
 
+/// The clients of a plan, which have all failed at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crowd {
+    /// How many there are.
+    pub(crate) clients: u32,
+    /// What the server that they call can serve.
+    pub(crate) capacity: Option<Capacity>,
+}
+
+/// What a server can serve: the first so many attempts in each window of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Capacity {
+    /// The attempts that are served, at least 1.
+    pub(crate) attempts: u32,
+    /// The window, longer than zero.
+    pub(crate) window: Duration,
+}
+
 /// The format of lines on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {

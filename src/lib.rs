@@ -88,7 +88,7 @@ use crate::chance::draws;
 use crate::cli::{Leftovers, PolicySource, Request};
 use crate::engine::{Verdict, World as _};
 use crate::event::Event;
-use crate::job::{Format, Job, Output};
+use crate::job::{Crowd, Format, Job, Output};
 use crate::policy::Decision;
 use crate::report::json::Json;
 use crate::report::sink::{self, HoldLine, Sink};
@@ -115,7 +115,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         .context("cannot open /dev/null for a stream that is closed");
     let done = match ready.and_then(|()| cli::parse(&words, &policy_source, &mut leftovers)) {
         Ok(Request::Run(job)) => execute(&job, begun, leftovers),
-        Ok(Request::Plan(job, clients)) => foretell(&job, clients),
+        Ok(Request::Plan(job, crowd)) => foretell(&job, crowd),
         Ok(Request::Show(text)) => show(&text),
         Err(error) => Err(error),
     };
@@ -195,12 +195,12 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
 }
 
 /// Prints the plan of the job.
-fn foretell(job: &Job, clients: Option<u32>) -> Result<Exit> {
+fn foretell(job: &Job, crowd: Option<Crowd>) -> Result<Exit> {
     let seed = job
         .seed
         .map_or_else(|| chance::short_seed(&job.policy), Ok)?;
     let draws = |client| draws(seed, client);
-    show(&plan::shown(job, clients, seed, &draws))
+    show(&plan::shown(job, crowd, seed, &draws))
 }
 
 /// Prints a text on stdout.

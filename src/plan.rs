@@ -4,7 +4,10 @@
 //! so it cannot disagree with a run. Delays are extrapolated where a run makes too many attempts to
 //! be walked.
 
+mod census;
+mod chart;
 mod clients;
+mod contention;
 mod extrapolation;
 mod histogram;
 mod json;
@@ -12,13 +15,16 @@ mod means;
 mod rows;
 mod schedule;
 mod text;
+mod totals;
 
 use std::time::Duration;
 
+use crate::backoff::{Backoff, Jitter};
 use crate::duration::nanos;
-use crate::job::{Format, Job};
+use crate::job::{self, Format, Job};
 use crate::policy::Policy;
 use clients::Herd;
+use contention::Bounds;
 use extrapolation::cap_takes_over;
 use rows::{Row, Table};
 use schedule::{LONGEST, SHORTEST, Schedule, simulated, walk};
@@ -32,15 +38,24 @@ const MOST_ROWS: u64 = 20;
 /// and for client 0 those of a run with this seed.
 pub(crate) fn shown<D: FnMut() -> f64>(
     job: &Job,
-    clients: Option<u32>,
+    crowd: Option<job::Crowd>,
     seed: u64,
     draws: &impl Fn(u32) -> D,
 ) -> String {
-    let mut plan = Plan::new(&job.policy, clients, seed, draws);
-    let budget = job.sharing.as_ref().map(|sharing| &sharing.budget);
-    if let Some(budget) = budget.filter(|budget| budget.refill.is_none()) {
-        plan.herd = plan.herd.map(|herd| herd.sharing(budget.tokens));
-    }
+    let mut plan = Plan::new(&job.policy, seed, draws);
+    let budget = job.sharing.as_ref().map(|sharing| sharing.budget);
+    plan.herd = crowd.map(|crowd| {
+        let bounds = Bounds {
+            budget,
+            capacity: crowd.capacity,
+        };
+        Herd::new(
+            &job.policy,
+            plan.most_attempts(),
+            (crowd.clients, draws),
+            bounds,
+        )
+    });
     match job.format {
         Format::Json => json::render(job, &plan),
         Format::Text | Format::Github => text::render(job, &plan),
@@ -63,6 +78,10 @@ struct Plan {
     worst: Option<u128>,
     /// The longest run if each attempt takes its time limit, if there is one.
     worst_with_timeout: Option<u128>,
+    /// Whether the deadline makes these totals shorter.
+    is_cut: bool,
+    /// The expected totals with other jitters.
+    by_jitter: [(Jitter, Option<u128>); 3],
     /// The retry at which the cap takes over, if it ever does.
     cap_from: Option<u64>,
     last: Option<LastAttempts>,
@@ -80,12 +99,7 @@ struct Sample {
 }
 
 impl Plan {
-    fn new<D: FnMut() -> f64>(
-        policy: &Policy,
-        clients: Option<u32>,
-        seed: u64,
-        draws: &impl Fn(u32) -> D,
-    ) -> Self {
+    fn new<D: FnMut() -> f64>(policy: &Policy, seed: u64, draws: &impl Fn(u32) -> D) -> Self {
         let retries = schedule::retries(policy.attempts);
         let free = Policy {
             deadline: None,
@@ -139,15 +153,41 @@ impl Plan {
             cap_from: table.cap_from,
             last: last_attempts,
             sample: Sample::new(policy, seed, &mut draws(0)),
-            herd: clients.map(|clients| {
-                let most = match last_attempts {
-                    Some(last) => last.at_best,
-                    None => attempts(retries),
-                };
-                Herd::new(policy, clients, most, draws)
-            }),
+            is_cut: last_at_worst != retries,
+            by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter))),
+            herd: None,
         }
     }
+
+    /// Returns the most attempts that a run makes; none means any number.
+    fn most_attempts(&self) -> Option<u64> {
+        match self.last {
+            Some(last) => last.at_best,
+            None => attempts(self.retries),
+        }
+    }
+}
+
+/// The jitters whose expected totals are compared.
+const COMPARED: [Jitter; 3] = [Jitter::None, Jitter::Equal, Jitter::Full];
+
+/// Returns the expected total of this policy with another jitter; none means unbounded.
+fn expected(policy: &Policy, jitter: Jitter) -> Option<u128> {
+    let retries = schedule::retries(policy.attempts);
+    let backoff = Backoff {
+        jitter,
+        ..policy.backoff.clone()
+    };
+    let free = Policy {
+        deadline: None,
+        backoff,
+        ..simulated(policy, u64::MAX)
+    };
+    let mean = Schedule::mean(&free, retries);
+    let last = last_retry(policy, retries, |retry| mean.total(retry));
+    let deadline = policy.deadline;
+    let available = deadline.map(|all| all.saturating_sub(policy.reserve));
+    bounded(last.map(|retries| mean.total(retries)), available)
 }
 
 /// Returns the smaller of a time and a limit, either of which may be missing.

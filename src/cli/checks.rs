@@ -7,13 +7,12 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 
 use super::options::{
-    BackoffOptions, CAP, LimitOptions, OutputName, ServerOptions, SharingOptions, ShownName,
+    LimitOptions, OutputName, ReportOptions, ServerOptions, SharingOptions, ShownName,
     StreamOptions,
 };
-use crate::backoff::{Backoff, Curve, Jitter};
 use crate::bucket::Budget;
 use crate::duration::{Limit, Shown};
-use crate::job::{Output, Sharing};
+use crate::job::{Crowd, Output, Sharing};
 use crate::policy::Policy;
 use crate::status_set::StatusList;
 
@@ -27,44 +26,6 @@ pub(super) fn factor_without_meaning(curve: &str) -> Clash {
         "--factor means nothing with --backoff {curve}; leave it out, or use --backoff exponential"
     );
     Clash::between(options, said).leaving(options)
-}
-
-/// The options that `--delay` replaces.
-const REPLACED_BY_DELAY: [&str; 5] = ["base", "cap", "backoff", "factor", "jitter"];
-
-/// Returns the lines of a file that mean nothing beside these options on the command line.
-pub(super) fn replaced(is_typed: impl Fn(&str) -> bool) -> &'static [&'static str] {
-    let [others @ .., _jitter] = &REPLACED_BY_DELAY;
-    if is_typed("delay") {
-        &REPLACED_BY_DELAY
-    } else if others.iter().any(|name| is_typed(name)) {
-        &["delay"]
-    } else {
-        &[]
-    }
-}
-
-/// Returns the backoff with the same delay each time.
-pub(super) fn same_delay(options: &BackoffOptions, delay: Duration) -> Result<Backoff> {
-    let others: [(bool, &'static [&'static str]); 4] = [
-        (options.base.is_some(), &["delay", "base"]),
-        (options.cap.is_some(), &["delay", "cap"]),
-        (options.backoff.is_some(), &["delay", "backoff"]),
-        (options.factor.is_some(), &["delay", "factor"]),
-    ];
-    if let Some((_, clashing)) = others.into_iter().find(|(is_given, _)| *is_given) {
-        let said = format!(
-            "--{} cannot be combined; leave one of them out",
-            clashing.join(" and --")
-        );
-        bail!(Clash::between(clashing, said));
-    }
-    Ok(Backoff {
-        base: delay,
-        cap: CAP.max(delay),
-        curve: Curve::Constant,
-        jitter: options.jitter.unwrap_or(Jitter::None),
-    })
 }
 
 /// Returns the part of the deadline kept in reserve, or why that cannot be.
@@ -136,6 +97,22 @@ pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
         )
     );
     Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
+}
+
+/// Returns the clients of a plan, or which options mean nothing without it.
+pub(super) fn crowd(reports: &ReportOptions) -> Result<Option<Crowd>> {
+    ensure!(
+        reports.plan || reports.clients.is_none(),
+        "--clients means nothing without --plan; give that too, or leave it out"
+    );
+    ensure!(
+        reports.clients.is_some() || reports.capacity.is_none(),
+        "--capacity means nothing without --clients; give that too, or leave it out"
+    );
+    Ok(reports.clients.map(|clients| Crowd {
+        clients,
+        capacity: reports.capacity,
+    }))
 }
 
 /// Rejects lists that contradict each other or themselves.

@@ -13,7 +13,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, FromArgMatches as _};
 
 use super::Request;
-use super::checks::{Clash, replaced};
+use super::checks::Clash;
+use super::delay::replaced;
 use super::options::Cli;
 use super::parse::{Typed, parse};
 use crate::escape::{escaped, shortened};

@@ -287,6 +287,11 @@ fn the_same_delay_each_time_is_no_other_backoff() {
 }
 
 #[test]
+fn a_capacity_is_a_number_of_attempts_in_a_time() {
+    check("a_capacity_is_a_number_of_attempts_in_a_time");
+}
+
+#[test]
 fn a_delay_and_the_backoff_of_a_file_replace_each_other() {
     let of = |text: &str, line: &str| match with_file(text, line) {
         Ok(Request::Run(job)) => job.policy.backoff,
@@ -355,7 +360,13 @@ fn clients_need_a_plan_and_a_plan_needs_no_command() {
     check("clients_need_a_plan_and_a_plan_needs_no_command");
     assert!(matches!(
         alone(words("--plan --clients 5")),
-        Ok(Request::Plan(_, Some(5)))
+        Ok(Request::Plan(
+            _,
+            Some(Crowd {
+                clients: 5,
+                capacity: None
+            })
+        ))
     ));
     assert!(matches!(
         alone(words("--dry-run true")),

@@ -9,7 +9,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use crate::backoff::Jitter;
 use crate::duration::parse_duration;
 use crate::escape::{escaped, shortened};
-use crate::job::RetryAfterSource;
+use crate::job::{Capacity, RetryAfterSource};
 use crate::numbers::{Share, whole_number};
 use crate::patterns::{Pattern, Stream};
 use crate::signal::Signal;
@@ -154,6 +154,17 @@ pub(super) fn parse_clients(text: &str) -> Result<u32, String> {
     whole_number(text)
         .filter(|clients| (1..=MOST_CLIENTS).contains(clients))
         .ok_or_else(|| format!("write a whole number from 1 to {MOST_CLIENTS}"))
+}
+
+pub(super) fn parse_capacity(text: &str) -> Result<Capacity, String> {
+    let how = "write how many attempts are served in how long, like 100/1s";
+    let (attempts, window) = text.split_once('/').ok_or(how)?;
+    let attempts = whole_number(attempts.trim_end()).filter(|attempts| *attempts > 0);
+    let window = parse_duration(window.trim_start())?;
+    match attempts {
+        Some(attempts) if !window.is_zero() => Ok(Capacity { attempts, window }),
+        _ => Err(how.into()),
+    }
 }
 
 pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {

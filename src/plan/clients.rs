@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use super::histogram::{Bar, Bars, Counts, SLOT};
-use super::schedule::{simulated, walk, walk_until};
+use super::census::{Busiest, Crowd, most_of_one};
+use super::contention::{Bounds, Tally, simulate};
+use super::histogram::Bar;
+use super::schedule::simulated;
 use crate::backoff::{Backoff, Jitter};
-use crate::duration::from_nanos;
+use crate::job::Capacity;
 use crate::policy::Policy;
 
 /// How many retries of each client are counted.
@@ -26,38 +28,30 @@ pub(super) struct Herd {
     pub(super) busiest_without_jitter: u64,
     /// The most attempts of all clients together; none means unbounded.
     pub(super) most_attempts: Option<u128>,
+    /// What becomes of them at a server that can serve only so many, if that was asked.
+    pub(super) capacities: Option<Capacities>,
 }
 
 impl Herd {
-    /// The same if all share a budget of this many retries, without a refill.
-    pub(super) fn sharing(mut self, retries: u32) -> Self {
-        let most = u128::from(self.clients) + u128::from(retries);
-        self.most_attempts = Some(self.most_attempts.map_or(most, |all| all.min(most)));
-        self
-    }
-
     /// The herd of this many clients, each of which makes at most this many attempts.
     pub(super) fn new<D: FnMut() -> f64>(
         policy: &Policy,
-        clients: u32,
         attempts: Option<u64>,
-        draws: &impl Fn(u32) -> D,
+        (clients, draws): (u32, &impl Fn(u32) -> D),
+        bounds: Bounds,
     ) -> Self {
         let looked_at = simulated(policy, MOST_RETRIES);
         let crowd = Crowd {
             policy: &looked_at,
             clients,
             draws,
+            budget: bounds.budget,
         };
         let census = crowd.counted();
-        let backoff = Backoff {
-            jitter: Jitter::None,
-            ..policy.backoff.clone()
-        };
-        let without = Policy {
-            backoff,
-            ..looked_at
-        };
+        let without = without_jitter(&looked_at);
+        let most = attempts.map(|each| u128::from(each) * u128::from(clients));
+        let shared = bounds.budget.filter(|budget| budget.refill.is_none());
+        let shared = shared.map(|budget| u128::from(clients) + u128::from(budget.tokens));
         Self {
             clients,
             first_retries: Some(MOST_RETRIES)
@@ -65,158 +59,56 @@ impl Herd {
             bars: census.bars.all(),
             width: census.bars.width(),
             busiest: census.busiest,
-            busiest_without_jitter: most_of_one(&without, &mut || 0.0) * u64::from(clients),
-            most_attempts: attempts.map(|each| u128::from(each) * u128::from(clients)),
-        }
-    }
-}
-
-/// How many slots are counted one by one at the same time: nearly twelve hours.
-const WINDOW: u64 = 1 << 22;
-
-/// How many such windows are counted one after the other: a week.
-const MOST_WINDOWS: u64 = 16;
-
-/// How many retries may be stored for sorting.
-const MOST_KEPT: u64 = 1 << 18;
-
-/// Many clients.
-pub(super) struct Crowd<'a, F> {
-    /// The policy of every client.
-    pub(super) policy: &'a Policy,
-    pub(super) clients: u32,
-    /// The draws of each client.
-    pub(super) draws: &'a F,
-}
-
-/// The result of a count.
-#[derive(Clone, Debug)]
-pub(super) struct Census {
-    pub(super) bars: Bars,
-    pub(super) busiest: Busiest,
-}
-
-/// The most retries that start in the same slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Busiest {
-    Exactly(u64),
-    /// An upper bound: too many retries, over too long a time, to be exact.
-    AtMost(u64),
-}
-
-impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
-    /// Counts all retries.
-    pub(super) fn counted(&self) -> Census {
-        let mut range = empty();
-        let (mut first, mut last, mut number) = (u64::MAX, 0, 0);
-        self.each(Duration::MAX, &mut |slot| {
-            first = first.min(slot);
-            last = last.max(slot);
-            number += 1;
-            range.add(slot);
-        });
-        let mut bars = match number {
-            0 => Bars::none(),
-            _ => Bars::between(first, last),
-        };
-        let busiest = if last < WINDOW {
-            let mut most = 0;
-            for (slot, retries) in range.up_to(last) {
-                bars.add(slot, retries);
-                most = most.max(retries);
-            }
-            Busiest::Exactly(most)
-        } else if number <= MOST_KEPT {
-            drop(range);
-            Busiest::Exactly(self.kept(&mut bars))
-        } else {
-            let most = range.most();
-            drop(range);
-            self.spread(most, last, &mut bars)
-        };
-        Census { bars, busiest }
-    }
-
-    /// Calls `tell` with the slot of each retry of each client; of a client's retries after `end`,
-    /// with the first at most.
-    fn each(&self, end: Duration, tell: &mut impl FnMut(u64)) {
-        for client in 0..self.clients {
-            let mut draw = (self.draws)(client);
-            walk_until(end, self.policy, &mut draw, &mut |_, at| tell(slot_of(at)));
-        }
-    }
-
-    /// Counts retries that are few enough to be sorted; returns the most in one slot.
-    fn kept(&self, bars: &mut Bars) -> u64 {
-        let mut slots = Vec::new();
-        self.each(Duration::MAX, &mut |slot| slots.push(slot));
-        for slot in &slots {
-            bars.add(*slot, 1);
-        }
-        most_of(slots)
-    }
-
-    /// Counts many retries whose last slot is far away; `most` is the highest count of a slot in
-    /// the first window.
-    fn spread(&self, mut most: u64, last: u64, bars: &mut Bars) -> Busiest {
-        // All later windows on top of each other: no single slot of theirs holds more.
-        let mut all = empty();
-        self.each(Duration::MAX, &mut |slot| {
-            bars.add(slot, 1);
-            if slot >= WINDOW {
-                all.add(slot % WINDOW);
-            }
-        });
-        let bound = all.most();
-        drop(all);
-        let later = 1..=last / WINDOW;
-        if bound > most && *later.end() >= MOST_WINDOWS {
-            return Busiest::AtMost(bound);
-        }
-        for range in later {
-            if bound <= most {
-                break;
-            }
-            let start = range * WINDOW;
-            let mut counts = empty();
-            self.each(start_of(start + WINDOW), &mut |slot| {
-                if let Some(slot) = slot.checked_sub(start) {
-                    counts.add(slot);
+            busiest_without_jitter: match bounds.budget {
+                None => most_of_one(&without, &mut || 0.0) * u64::from(clients),
+                Some(_) => Crowd {
+                    policy: &without,
+                    ..crowd
                 }
-            });
-            most = most.max(counts.most());
+                .counted()
+                .busiest
+                .retries(),
+            },
+            most_attempts: most.into_iter().chain(shared).min(),
+            capacities: bounds
+                .capacity
+                .map(|capacity| Capacities::new(policy, capacity, (clients, draws), bounds)),
         }
-        Busiest::Exactly(most)
     }
 }
 
-/// Returns the most retries of one client that start in the same slot.
-pub(super) fn most_of_one(policy: &Policy, draw: &mut dyn FnMut() -> f64) -> u64 {
-    let mut slots = Vec::new();
-    walk(policy, draw, &mut |_, at| slots.push(slot_of(at)));
-    most_of(slots)
+/// What becomes of the clients of a server that can serve only so many.
+#[derive(Debug)]
+pub(super) struct Capacities {
+    pub(super) capacity: Capacity,
+    pub(super) with_jitter: Tally,
+    pub(super) without_jitter: Tally,
 }
 
-/// Returns the size of the largest group of equal slots.
-fn most_of(mut slots: Vec<u64>) -> u64 {
-    slots.sort_unstable();
-    let crowds = slots.chunk_by(|a, b| a == b);
-    crowds.map(|crowd| crowd.len() as u64).max().unwrap_or(0)
+impl Capacities {
+    fn new<D: FnMut() -> f64>(
+        policy: &Policy,
+        capacity: Capacity,
+        clients: (u32, &impl Fn(u32) -> D),
+        bounds: Bounds,
+    ) -> Self {
+        let policy = simulated(policy, u64::MAX);
+        let served = |policy| simulate(policy, clients, bounds, &mut |_| {});
+        Self {
+            capacity,
+            with_jitter: served(&policy),
+            without_jitter: served(&without_jitter(&policy)),
+        }
+    }
 }
 
-/// An empty count of one window.
-fn empty() -> Counts {
-    Counts::new(usize::try_from(WINDOW).unwrap_or(0))
-}
-
-/// Returns when a slot begins.
-fn start_of(slot: u64) -> Duration {
-    from_nanos(u128::from(slot) * SLOT)
-}
-
-/// Returns the slot of ten milliseconds that a time falls in.
-fn slot_of(at: Duration) -> u64 {
-    const A_SECOND: u64 = 100;
-    let rest = u64::from(at.subsec_millis()) * A_SECOND / 1000;
-    at.as_secs().saturating_mul(A_SECOND).saturating_add(rest)
+/// Returns this policy without jitter.
+fn without_jitter(policy: &Policy) -> Policy {
+    Policy {
+        backoff: Backoff {
+            jitter: Jitter::None,
+            ..policy.backoff.clone()
+        },
+        ..simulated(policy, u64::MAX)
+    }
 }

@@ -1,16 +1,18 @@
 //! A plan as a JSON object for programs, with times in whole milliseconds.
 
+mod herd;
+
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::clients::Busiest;
+use super::Plan;
 use super::rows::factor_number;
 use super::rows::{Allowed, Row};
 use super::schedule::LastAttempts;
-use super::{Plan, clients};
 use crate::duration::{nanos, whole_millis};
 use crate::job::Job;
+use herd::Herd;
 
 /// The version of the object, raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
@@ -39,11 +41,27 @@ struct Object {
     expected_is_approximate: bool,
     worst_ms: Option<u64>,
     worst_with_timeout_ms: Option<u64>,
+    totals_are_cut_by_deadline: bool,
+    expected_by_jitter_ms: ByJitter,
     cap_from_retry: Option<u64>,
     last_attempt_by_deadline: Option<Last>,
     shared_budget: Option<u32>,
     herd: Option<Herd>,
     sample: Sample,
+}
+
+#[derive(Serialize)]
+struct ByJitter {
+    none: Option<u64>,
+    equal: Option<u64>,
+    full: Option<u64>,
+}
+
+impl From<&Plan> for ByJitter {
+    fn from(plan: &Plan) -> Self {
+        let [none, equal, full] = plan.by_jitter.map(|(_, total)| total.map(rounded));
+        Self { none, equal, full }
+    }
 }
 
 #[derive(Serialize)]
@@ -86,24 +104,6 @@ struct Sample {
     goes_on: bool,
 }
 
-#[derive(Serialize)]
-struct Herd {
-    clients: u32,
-    first_retries: Option<u64>,
-    bar_ms: u64,
-    bars: Vec<Bar>,
-    busiest_10ms: u64,
-    busiest_10ms_is_upper_bound: bool,
-    busiest_10ms_without_jitter: u64,
-    most_attempts: Option<u128>,
-}
-
-#[derive(Serialize)]
-struct Bar {
-    from_ms: u64,
-    retries: u64,
-}
-
 impl Object {
     fn new(job: &Job, plan: &Plan) -> Self {
         let backoff = &job.policy.backoff;
@@ -122,6 +122,8 @@ impl Object {
             expected_is_approximate: plan.is_rough,
             worst_ms: plan.worst.map(rounded),
             worst_with_timeout_ms: plan.worst_with_timeout.map(rounded),
+            totals_are_cut_by_deadline: plan.is_cut,
+            expected_by_jitter_ms: ByJitter::from(plan),
             cap_from_retry: plan.cap_from,
             last_attempt_by_deadline: plan.last.as_ref().map(Last::from),
             shared_budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),
@@ -178,29 +180,6 @@ impl From<&LastAttempts> for Last {
             at_worst: last.at_worst,
             at_best: last.at_best,
             with_timeouts: last.with_timeouts,
-        }
-    }
-}
-
-impl From<&clients::Herd> for Herd {
-    fn from(herd: &clients::Herd) -> Self {
-        let bars = herd.bars.iter().map(|bar| Bar {
-            from_ms: millis(bar.from),
-            retries: bar.retries,
-        });
-        let (busiest, is_bound) = match herd.busiest {
-            Busiest::Exactly(retries) => (retries, false),
-            Busiest::AtMost(retries) => (retries, true),
-        };
-        Self {
-            clients: herd.clients,
-            first_retries: herd.first_retries,
-            bar_ms: millis(herd.width),
-            bars: bars.collect(),
-            busiest_10ms: busiest,
-            busiest_10ms_is_upper_bound: is_bound,
-            busiest_10ms_without_jitter: herd.busiest_without_jitter,
-            most_attempts: herd.most_attempts,
         }
     }
 }

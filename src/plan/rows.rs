@@ -1,10 +1,8 @@
-//! The rows of the table: one for each of the first retries, one for all others; and the bars of the
-//! chart of many clients.
+//! The rows of the table: one for each of the first retries, one for all others.
 
 use std::time::Duration;
 
 use super::MOST_ROWS;
-use super::clients::{Busiest, Herd};
 use super::extrapolation::ceiling_far_on;
 use super::extrapolation::end;
 use super::extrapolation::{delay_range_at, float};
@@ -142,12 +140,12 @@ const BILLION: u128 = 1_000_000_000;
 /// Describes how many attempts and retries there may be, and under which assumption.
 pub(super) fn describe_attempts(retries: Option<u64>) -> String {
     let counts = match retries {
-        None => "attempts without limit".into(),
+        None => "unlimited attempts".into(),
         Some(0) => return "1 attempt, no retry".into(),
         Some(1) => "2 attempts, 1 retry".into(),
         Some(retries) => format!("{} attempts, {retries} retries", u128::from(retries) + 1),
     };
-    counts + ", if all of them fail; attempts take no time here"
+    counts + " if all fail; attempts are assumed to take no time"
 }
 
 /// Describes a schedule.
@@ -185,55 +183,4 @@ pub(super) fn cell(time: Duration) -> String {
     } else {
         ">9999h".into()
     }
-}
-
-/// The length of the longest bar, in characters.
-const LONGEST_BAR: u64 = 40;
-
-/// Renders the retries over time, the busiest moment, and the number of attempts.
-pub(super) fn herd_chart(herd: &Herd, jittered: Jitter) -> Vec<String> {
-    let clients = herd.clients;
-    let mut lines = vec![
-        String::new(),
-        match herd.first_retries {
-            Some(retries) => format!(
-                "{clients} clients fail together at 0s; the first {retries} retries of each:"
-            ),
-            None => format!("{clients} clients fail together at 0s; their retries:"),
-        },
-    ];
-    let most = herd
-        .bars
-        .iter()
-        .map(|bar| bar.retries)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let starts: Vec<String> = herd.bars.iter().map(|bar| cell(bar.from)).collect();
-    let widest = starts.iter().map(String::len).max().unwrap_or(0);
-    let digits = most.to_string().len();
-    lines.extend(herd.bars.iter().zip(&starts).map(|(bar, start)| {
-        let length = (u128::from(bar.retries) * u128::from(LONGEST_BAR)).div_ceil(u128::from(most));
-        let hashes = "#".repeat(usize::try_from(length).unwrap_or(0));
-        let line = format!("  {start:>widest$}  {:>digits$}  {hashes}", bar.retries);
-        line.trim_end().to_owned()
-    }));
-    let busiest = match herd.busiest {
-        Busiest::Exactly(retries) => format!("busiest 10 ms: {retries} retries"),
-        Busiest::AtMost(retries) => format!("busiest 10 ms: at most {retries} retries"),
-    };
-    lines.push(match jittered {
-        Jitter::None => busiest,
-        _ => format!(
-            "{busiest} with {}, {} with none",
-            describe_jitter(jittered),
-            herd.busiest_without_jitter
-        ),
-    });
-    lines.push(herd.most_attempts.map_or_else(
-        || "attempts of all together: unbounded".into(),
-        |most| format!("attempts of all together: {most} at most"),
-    ));
-    lines.push(String::new());
-    lines
 }

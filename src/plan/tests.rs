@@ -1,11 +1,12 @@
 mod as_shown;
+mod bounds;
 mod contention;
 
 use std::ffi::OsString;
 
 use proptest::prelude::*;
 
-use super::clients::{Busiest, Census, Crowd};
+use super::census::{Busiest, Census, Crowd};
 use super::rows::Allowed;
 use super::schedule::simulated;
 use super::*;
@@ -19,26 +20,26 @@ use crate::numbers::{Attempts, Factor, Share};
 use crate::simulation::{Script, Step};
 use crate::status::Outcome;
 
-fn asked(flags: &str) -> (Job, Option<u32>) {
+fn asked(flags: &str) -> (Job, Option<job::Crowd>) {
     let words = ["retry", "--plan"]
         .into_iter()
         .chain(flags.split_whitespace());
     match cli::alone(words.map(OsString::from)) {
-        Ok(Request::Plan(job, clients)) => (*job, clients),
+        Ok(Request::Plan(job, crowd)) => (*job, crowd),
         other => panic!("{flags} is no plan: {other:?}"),
     }
 }
 
 fn text(flags: &str) -> String {
-    let (job, clients) = asked(flags);
+    let (job, crowd) = asked(flags);
     let seed = job.seed.unwrap_or(7);
-    shown(&job, clients, seed, &|client| {
+    shown(&job, crowd, seed, &|client| {
         crate::chance::draws(seed, client)
     })
 }
 
 fn plan(policy: &Policy) -> Plan {
-    Plan::new(policy, None, 7, &|client| crate::chance::draws(7, client))
+    Plan::new(policy, 7, &|client| crate::chance::draws(7, client))
 }
 
 fn planned(flags: &str) -> Plan {
@@ -330,6 +331,7 @@ fn a_herd_is_counted_as_exactly_as_if_all_of_it_were_listed() {
             policy: &policy,
             clients,
             draws: &draws,
+            budget: None,
         }
         .counted();
         let (most, slots) = listed(&policy, clients);
@@ -363,6 +365,7 @@ fn a_herd_that_is_too_large_and_too_thin_to_be_counted_is_bounded() {
         policy: &policy,
         clients: 14_000,
         draws: &draws,
+        budget: None,
     }
     .counted();
     let (most, slots) = listed(&policy, 14_000);
@@ -373,7 +376,8 @@ fn a_herd_that_is_too_large_and_too_thin_to_be_counted_is_bounded() {
     let counted: u64 = census.bars.all().iter().map(|bar| bar.retries).sum();
     assert_eq!(counted, slots.len() as u64);
     let text = text("-a 21 --base 365d --cap 365d --clients 14000");
-    let line = format!("busiest 10 ms: at most {bound} retries with full jitter, 14000 with none");
+    let line =
+        format!("busiest 10 ms: at most {bound} retries with full jitter, 14000 with no jitter");
     assert!(text.contains(&line), "{text}");
 }
 
@@ -386,7 +390,12 @@ proptest! {
         job.policy = policy;
         for format in [Format::Text, Format::Json] {
             job.format = format;
-            let shown = shown(&job, clients, u64::MAX, &|client| crate::chance::draws(u64::MAX, client));
+            let crowd = clients.map(|clients| job::Crowd {
+                clients,
+                // Without delays, or end, every such plan would be simulated as far as it can be.
+                capacity: job.policy.attempts.most().filter(|most| *most < 100).map(|_| job::Capacity { attempts: 2, window: Duration::from_secs(1) }),
+            });
+            let shown = shown(&job, crowd, u64::MAX, &|client| crate::chance::draws(u64::MAX, client));
             prop_assert!(shown.ends_with('\n'));
             if format == Format::Text {
                 for line in shown.lines().filter(|line| !line.starts_with("sample ")) {
@@ -398,7 +407,7 @@ proptest! {
 
     #[test]
     fn every_run_stays_within_the_rows_and_the_totals(policy in any_policy(), seed in any::<u64>()) {
-        let plan = Plan::new(&policy, None, seed, &|client| crate::chance::draws(seed, client));
+        let plan = Plan::new(&policy, seed, &|client| crate::chance::draws(seed, client));
         let delays = run(&policy, 41, &mut crate::chance::draws(seed, 3));
         let mut total = 0;
         for (index, delay) in delays.iter().enumerate() {
@@ -459,7 +468,7 @@ proptest! {
 
     #[test]
     fn the_sample_is_the_run_of_its_seed(policy in any_policy(), seed in any::<u64>()) {
-        let plan = Plan::new(&policy, None, seed, &|client| crate::chance::draws(seed, client));
+        let plan = Plan::new(&policy, seed, &|client| crate::chance::draws(seed, client));
         let mut delays = run(&policy, 22, &mut crate::chance::draws(seed, 0));
         prop_assert_eq!(plan.sample.goes_on, delays.len() > 20);
         delays.truncate(20);
@@ -472,8 +481,8 @@ proptest! {
     #[test]
     fn a_herd_is_all_of_its_clients(policy in any_policy(), clients in 1..20_u32) {
         let policy = Policy { attempts: Attempts::AtMost(5), deadline: None, ..policy };
-        let plan = Plan::new(&policy, Some(clients), 7, &|client| crate::chance::draws(7, client));
-        let herd = plan.herd.expect("a herd");
+        let draws = |client| crate::chance::draws(7, client);
+        let herd = Herd::new(&policy, Some(5), (clients, &draws), Bounds::default());
         prop_assert!(herd.bars.len() <= 20);
         prop_assert_eq!(herd.bars.iter().map(|bar| bar.retries).sum::<u64>(), u64::from(clients) * 4);
         let Busiest::Exactly(busiest) = herd.busiest else {

@@ -1,15 +1,13 @@
 //! A plan for people, at most 80 columns wide but for the sample at its end.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use super::rows::{Allowed, Row};
-use super::rows::{cell, describe_attempts, describe_backoff, herd_chart};
-use super::schedule::LastAttempts;
-use super::{Plan, Sample};
+use super::rows::{cell, describe_attempts, describe_backoff};
+use super::totals::{notes, totals};
+use super::{Plan, Sample, chart};
 use crate::backoff::Backoff;
 use crate::duration::{Shown, from_nanos};
-use crate::escape::{escaped, shortened};
 use crate::job::Job;
 
 /// The maximum width of a line.
@@ -35,7 +33,7 @@ pub(super) fn render(job: &Job, plan: &Plan) -> String {
     lines.extend(
         plan.herd
             .iter()
-            .flat_map(|herd| herd_chart(herd, policy.backoff.jitter)),
+            .flat_map(|herd| chart::render(herd, policy.backoff.jitter)),
     );
     let folded = lines.iter().map(|line| folded(line));
     folded.chain([sample(&plan.sample)]).collect()
@@ -43,14 +41,26 @@ pub(super) fn render(job: &Job, plan: &Plan) -> String {
 
 /// Renders the rows, each column as wide as necessary.
 fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
-    let heading = ["retry", "ceiling", "from", "to", "mean", "worst total", ""];
+    let heading = [
+        "retry",
+        "before jitter",
+        "from",
+        "to",
+        "mean",
+        "worst total",
+        "",
+    ];
     let mut rows = vec![heading.map(String::from)];
     let is_near = backoff.jitter.follows_previous_delay();
-    rows.extend(plan.rows.iter().chain(&plan.rest).map(|row| {
+    rows.extend(merged(plan).iter().map(|row| {
         let near = if is_near { "≈" } else { "" };
         [
             numbered(row),
-            cell(row.ceiling),
+            if is_near {
+                String::new()
+            } else {
+                cell(row.ceiling)
+            },
             cell(row.from),
             cell(row.to),
             format!("{near}{}", cell(row.mean)),
@@ -72,6 +82,25 @@ fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
         (line + &row[widths.len()]).trim_end().to_owned()
     });
     padded.collect()
+}
+
+/// Returns the rows, with those that repeat as one.
+fn merged(plan: &Plan) -> Vec<Row> {
+    let mut merged: Vec<Row> = Vec::new();
+    for row in plan.rows.iter().chain(&plan.rest) {
+        let has_mark = |row: &Row| plan.cap_from == Some(row.retry);
+        let looks = |row: &Row| {
+            let times = [row.ceiling, row.from, row.to, row.mean].map(cell);
+            (times, row.allowed)
+        };
+        match merged.last_mut() {
+            Some(last) if !has_mark(row) && looks(last) == looks(row) => {
+                (last.until, last.worst_total) = (row.until, row.worst_total);
+            }
+            _ => merged.push(*row),
+        }
+    }
+    merged
 }
 
 /// Returns the retry, or the range of retries, of a row.
@@ -97,91 +126,6 @@ fn marks(row: &Row, cap_from: Option<u64>) -> String {
         (true, late) => format!("cap {late}"),
         (false, late) => late.into(),
     }
-}
-
-/// Returns the lines below the table.
-fn totals(job: &Job, plan: &Plan) -> Vec<String> {
-    let near = if plan.is_rough { "≈" } else { "" };
-    let total = match (plan.expected, plan.worst) {
-        (Some(expected), Some(worst)) => format!(
-            "total: {near}{} expected, {} at worst",
-            Shown(from_nanos(expected)),
-            Shown(from_nanos(worst))
-        ),
-        _ => "total: unbounded".into(),
-    };
-    let mut lines = vec![total];
-    if let (Some(timeout), Some(worst)) = (job.policy.timeout, plan.worst_with_timeout) {
-        lines.push(format!(
-            "total if every attempt takes its --timeout of {}: {} at worst",
-            Shown(timeout),
-            Shown(from_nanos(worst))
-        ));
-    }
-    let cap = Shown(job.policy.backoff.cap);
-    lines.push(plan.cap_from.map_or_else(
-        || format!("the cap of {cap} never takes over"),
-        |retry| format!("the cap of {cap} takes over at retry {retry}"),
-    ));
-    if let (Some(deadline), Some(last)) = (job.policy.deadline, &plan.last) {
-        lines.extend(last_attempts(deadline, last, plan));
-    }
-    lines
-}
-
-/// Returns the lines about the deadline.
-fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<String> {
-    let named =
-        |attempt: Option<u64>| attempt.map_or_else(|| "any".into(), |last| last.to_string());
-    let mut line = format!(
-        "last attempt within the deadline of {}: {}",
-        Shown(deadline),
-        named(last.at_worst)
-    );
-    if last.at_best != last.at_worst {
-        // Writing to a string cannot fail.
-        let _ = write!(line, " at worst, {} at best", named(last.at_best));
-    }
-    if last.with_timeouts != last.at_worst {
-        let more = named(last.with_timeouts);
-        let _ = write!(line, "; {more} if each takes its --timeout");
-    }
-    let mut lines = vec![line];
-    let rows = || plan.rows.iter().chain(&plan.rest);
-    if rows().any(|row| row.allowed == Allowed::Never) {
-        lines.push("late: the deadline does not allow it".into());
-    }
-    if rows().any(|row| row.allowed == Allowed::Perhaps) {
-        lines.push("late?: the deadline does not allow it if delays are long".into());
-    }
-    lines
-}
-
-/// Returns the lines about what the plan cannot know.
-fn notes(job: &Job) -> Vec<String> {
-    let mut lines = Vec::new();
-    if job.policy.backoff.jitter.follows_previous_delay() {
-        lines.push(
-            "decorrelated delays follow each other, not the ceiling; ranges are the widest".into(),
-        );
-    }
-    if job.streams.heads.is_some() {
-        lines.push("a wait that a server asks for comes on top".into());
-    }
-    if let Some(sharing) = &job.sharing {
-        let path = shortened(&escaped(sharing.path.as_os_str()));
-        let (tokens, back) = (
-            sharing.budget.tokens,
-            sharing
-                .budget
-                .refill
-                .map_or("", |_| ", but for what comes back"),
-        );
-        lines.push(format!(
-            "and no more than {tokens} retries of all who share {path}{back}"
-        ));
-    }
-    lines
 }
 
 /// Renders the sample on one line.

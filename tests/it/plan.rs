@@ -47,6 +47,9 @@ impl Plan {
         let heading = cells(table.next().expect("a table"));
         let index = heading.iter().position(|head| *head == name).expect(name);
         let rows = table.take_while(|line| !line.is_empty());
+        // The delay before jitter means nothing to decorrelated delays, and its column is empty.
+        let is_empty = |at: usize| at == 1 && self.object["jitter"] == "decorrelated";
+        let index = index - (1..index).filter(|at| is_empty(*at)).count();
         let column: Vec<&str> = rows.map(|row| cells(row)[index]).collect();
         column.join(", ")
     }
@@ -69,7 +72,7 @@ impl Plan {
 
     #[track_caller]
     pub(crate) fn ceilings(&self, expected: &[u64], in_text: &str) -> &Self {
-        self.has("ceiling", "ceiling_ms", expected, in_text)
+        self.has("before jitter", "ceiling_ms", expected, in_text)
     }
 
     #[track_caller]
@@ -104,7 +107,7 @@ impl Plan {
     #[track_caller]
     pub(crate) fn cap_takes_over_at(&self, retry: u64) -> &Self {
         assert_eq!(self.object["cap_from_retry"], retry, "{}", self.text);
-        let end = format!(" takes over at retry {retry}\n");
+        let end = format!(" applies from retry {retry} on\n");
         assert!(self.text.contains(&end), "{}", self.text);
         let marked: Vec<&str> = self
             .text
@@ -112,15 +115,17 @@ impl Plan {
             .filter(|line| line.ends_with("  cap"))
             .collect();
         assert_eq!(marked.len(), 1, "{}", self.text);
-        let row = format!("{retry} ");
-        assert!(marked[0].trim_start().starts_with(&row), "{}", self.text);
+        let row = marked[0].trim_start().strip_prefix(&retry.to_string());
+        // All later ones may be like it.
+        let row = row.unwrap_or_else(|| panic!("{}", self.text));
+        assert!(row.starts_with([' ', '–']), "{}", self.text);
         self
     }
 
     #[track_caller]
     pub(crate) fn cap_never_takes_over(&self) -> &Self {
         assert_eq!(self.object["cap_from_retry"], Value::Null, "{}", self.text);
-        assert!(self.text.contains(" never takes over\n"), "{}", self.text);
+        assert!(self.text.contains(" is never reached\n"), "{}", self.text);
         self
     }
 
@@ -150,9 +155,10 @@ fn ten_thousand_clients_wake_in_one_instant_without_jitter_and_over_the_whole_ra
     };
     let none = herd("none");
     assert_eq!(bars(&none), [[100, 10_000]]);
-    none.says(&format!("  100ms  10000  {}", "#".repeat(40)))
+    none.says(&format!("  100ms    10000  {}", "#".repeat(40)))
+        .says("   from  retries")
         .says("busiest 10 ms: 10000 retries")
-        .says("attempts of all together: 20000 at most");
+        .says("attempts of all clients: at most 20000");
     let full = herd("full");
     let bars = bars(&full);
     let starts: Vec<u64> = bars.iter().map(|[from, _]| *from).collect();
@@ -166,7 +172,7 @@ fn ten_thousand_clients_wake_in_one_instant_without_jitter_and_over_the_whole_ra
     );
     let busiest = bars.iter().map(|[_, retries]| retries).max().expect("bars");
     full.says(&format!(
-        "busiest 10 ms: {busiest} retries with full jitter, 10000 with none"
+        "busiest 10 ms: {busiest} retries with full jitter, 10000 with no jitter"
     ));
     assert_eq!(full.object["herd"]["busiest_10ms_without_jitter"], 10_000);
     assert_eq!(full.object["herd"]["most_attempts"], 20_000);
@@ -185,7 +191,7 @@ fn the_memory_for_a_herd_does_not_grow_with_it() {
     assert!(
         done.exits(0)
             .stdout
-            .contains("\nattempts of all together: 2100000 at most\n"),
+            .contains("\nattempts of all clients: at most 2100000\n"),
         "{done:?}"
     );
 }
@@ -221,8 +227,10 @@ fn the_deadline_and_the_time_limit_are_planned_with() {
     assert_eq!(last["with_timeouts"], 4);
     assert_eq!(plan.object["worst_ms"], 19_000);
     assert_eq!(plan.object["worst_with_timeout_ms"], 20_000);
-    let line = "last attempt within the deadline of 20.0s: 5 at worst, 10 at best; 4 if each";
+    let line = "attempts that the deadline of 20.0s allows: 5 at worst, 10 at best; 4 if each";
     plan.says(line).says("  takes its --timeout");
+    plan.says("total: ≈15.5s expected, 19.0s at worst, cut by the deadline");
+    assert_eq!(plan.object["totals_are_cut_by_deadline"], true);
     let long = Plan::of("-a 5 --base 1s --timeout 10s");
     assert_eq!(long.object["worst_ms"], 15_000);
     assert_eq!(long.object["worst_with_timeout_ms"], 65_000);
@@ -244,6 +252,37 @@ fn decorrelated_delays_are_planned_with_the_means_of_their_distribution() {
         assert!(planned.abs_diff(expected) <= 1 + expected / 1000, "{plan}");
         assert_eq!(plan["expected_is_approximate"], true, "{plan}");
     }
+}
+
+#[test]
+fn jitters_are_compared_by_their_expected_totals() {
+    for jitter in ["none", "full", "equal", "decorrelated", "10%"] {
+        let plan = Plan::of(&format!("-a 5 --jitter {jitter}"));
+        plan.says("expected total by jitter: none 15.0s, equal 11.3s, full 7.50s");
+        let totals = &plan.object["expected_by_jitter_ms"];
+        assert_eq!(
+            (&totals["none"], &totals["full"]),
+            (&15_000.into(), &7_500.into())
+        );
+    }
+}
+
+#[test]
+fn a_server_that_serves_only_so_many_is_planned_with() {
+    let plan = Plan::of("-a 10 --clients 10000 --capacity 100/1s");
+    let capacity = &plan.object["herd"]["capacity"];
+    let served = |jitter: &str| capacity[jitter]["served"].as_u64().expect("a number");
+    assert!(
+        served("with_jitter") > 3 * served("without_jitter"),
+        "{capacity}"
+    );
+    plan.says("a server that serves 100 attempts per 1.00s:");
+    assert!(
+        plan.text
+            .contains("\n  no jitter                900     9100     96400    9.6       2m 31s\n"),
+        "{}",
+        plan.text
+    );
 }
 
 // ── what a run then does ────────────────────────────────────────────────────────────────────

@@ -98,6 +98,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         "plan",
         &[
             "backoff",
+            "bucket",
             "engine",
             "event",
             "job",

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 
 use super::options;
-use crate::cli::values::{parse_clients, parse_hook, parse_name, path, text};
-use crate::job::Format;
+use crate::cli::values::{parse_capacity, parse_clients, parse_hook, parse_name, path, text};
+use crate::job::{Capacity, Format};
 
 options! {
     #[derive(Debug, Args)]
@@ -111,17 +111,25 @@ options! {
 
         /// Print the schedule, run nothing (also --dry-run)
         ///
-        /// A line for each retry: its delay before jitter, the range and the mean with jitter, and how
-        /// long it takes to get there at worst. It needs no COMMAND.
+        /// One line per retry: the delay before jitter, its range and mean with jitter, and the longest time
+        /// until then. It needs no COMMAND.
         #[arg(long, alias = "dry-run")]
         pub(in crate::cli) plan: bool,
 
-        /// With --plan: what N clients that failed together do
+        /// With --plan: what N clients do that fail together
         ///
-        /// When they come back, as a chart; the busiest 10 ms with this jitter and with none; and how
-        /// many attempts they make together.
+        /// It shows when they come back, as a chart, the busiest 10 ms with this jitter and without any, and
+        /// how many attempts all of them make at most.
         #[arg(long, value_name = "N", value_parser = parse_clients, allow_hyphen_values = true)]
         pub(in crate::cli) clients: Option<u32>,
+
+        /// With --clients: a server that serves only so many
+        ///
+        /// Of the attempts in each window of DUR, the server serves the first M and fails the rest, as in
+        /// 100/1s. It shows how many clients are served, how many give up, and how many attempts they
+        /// make, with this jitter and without any.
+        #[arg(long, value_name = "M/DUR", value_parser = parse_capacity, allow_hyphen_values = true)]
+        pub(in crate::cli) capacity: Option<Capacity>,
     }
 }
 

@@ -10,8 +10,8 @@ use crate::cli::values::suggest;
 use crate::escape::{escaped, shortened};
 
 /// Options that a file cannot give: it would be another program, or none.
-const NOT_FOR_FILES: [&str; 7] = [
-    "policy", "plan", "dry-run", "clients", "generate", "help", "version",
+const NOT_FOR_FILES: [&str; 8] = [
+    "policy", "plan", "dry-run", "clients", "capacity", "generate", "help", "version",
 ];
 
 /// The options that name a file, which no shell expands here.

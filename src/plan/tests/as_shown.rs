@@ -132,3 +132,8 @@ fn a_plan_for_programs_is_one_object() {
 fn a_plan_for_programs_has_nothing_where_there_is_no_bound() {
     check("a_plan_for_programs_has_nothing_where_there_is_no_bound");
 }
+
+#[test]
+fn a_server_that_serves_only_so_many() {
+    check("a_server_that_serves_only_so_many");
+}

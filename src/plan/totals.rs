@@ -1,0 +1,113 @@
+//! The lines below the table, for people: totals, limits, and what a plan cannot know.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Plan;
+use super::rows::Allowed;
+use super::schedule::LastAttempts;
+use crate::duration::{Shown, from_nanos};
+use crate::escape::{escaped, shortened};
+use crate::job::Job;
+
+/// Returns the lines below the table.
+pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
+    let near = if plan.is_rough { "≈" } else { "" };
+    let cut = if plan.is_cut {
+        ", cut by the deadline"
+    } else {
+        ""
+    };
+    let total = match (plan.expected, plan.worst) {
+        (Some(expected), Some(worst)) => format!(
+            "total: {near}{} expected, {} at worst{cut}",
+            Shown(from_nanos(expected)),
+            Shown(from_nanos(worst))
+        ),
+        _ => "total: unbounded".into(),
+    };
+    let mut lines = vec![total];
+    lines.extend(compared(plan));
+    if let (Some(timeout), Some(worst)) = (job.policy.timeout, plan.worst_with_timeout) {
+        lines.push(format!(
+            "total if every attempt takes its --timeout of {}: {} at worst",
+            Shown(timeout),
+            Shown(from_nanos(worst))
+        ));
+    }
+    let cap = Shown(job.policy.backoff.cap);
+    lines.push(plan.cap_from.map_or_else(
+        || format!("the cap of {cap} is never reached"),
+        |retry| format!("the cap of {cap} applies from retry {retry} on"),
+    ));
+    if let (Some(deadline), Some(last)) = (job.policy.deadline, &plan.last) {
+        lines.extend(last_attempts(deadline, last, plan));
+    }
+    lines
+}
+
+/// Returns the line that compares the expected totals with other jitters.
+fn compared(plan: &Plan) -> Option<String> {
+    let totals = plan
+        .by_jitter
+        .iter()
+        .map(|(jitter, total)| Some(format!("{jitter} {}", Shown(from_nanos((*total)?)))));
+    let totals: Option<Vec<String>> = totals.collect();
+    let totals = totals.filter(|_| plan.retries != Some(0))?;
+    Some(format!("expected total by jitter: {}", totals.join(", ")))
+}
+
+/// Returns the lines about the deadline.
+fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<String> {
+    let named =
+        |attempt: Option<u64>| attempt.map_or_else(|| "any".into(), |last| last.to_string());
+    let mut line = format!(
+        "attempts that the deadline of {} allows: {}",
+        Shown(deadline),
+        named(last.at_worst)
+    );
+    if last.at_best != last.at_worst {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " at worst, {} at best", named(last.at_best));
+    }
+    if last.with_timeouts != last.at_worst {
+        let more = named(last.with_timeouts);
+        let _ = write!(line, "; {more} if each takes its --timeout");
+    }
+    let mut lines = vec![line];
+    let rows = || plan.rows.iter().chain(&plan.rest);
+    if rows().any(|row| row.allowed == Allowed::Never) {
+        lines.push("late: after the deadline".into());
+    }
+    if rows().any(|row| row.allowed == Allowed::Perhaps) {
+        lines.push("late?: after the deadline if delays are long".into());
+    }
+    lines
+}
+
+/// Returns the lines about what the plan cannot know.
+pub(super) fn notes(job: &Job) -> Vec<String> {
+    let mut lines = Vec::new();
+    if job.policy.backoff.jitter.follows_previous_delay() {
+        lines.push(
+            "a decorrelated delay depends on the one before; the widest ranges are shown".into(),
+        );
+    }
+    if job.streams.heads.is_some() {
+        lines.push("waits that a server asks for are added to this".into());
+    }
+    if let Some(sharing) = &job.sharing {
+        let path = shortened(&escaped(sharing.path.as_os_str()));
+        let (tokens, back) = (
+            sharing.budget.tokens,
+            sharing
+                .budget
+                .refill
+                .map_or("", |_| ", and more as time gives back"),
+        );
+        lines.push(format!(
+            "all runs that share {path} make at most {tokens} retries together{back}"
+        ));
+    }
+    lines
+}
