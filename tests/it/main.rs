@@ -1,5 +1,6 @@
 //! The promises of `retry`, kept by the real program with real processes.
 
+mod action;
 mod artifacts;
 mod attempts;
 mod background_jobs;
