@@ -54,29 +54,27 @@ impl Warning {
         let (kind, said) = match event {
             Event::Nested => (
                 "nested",
-                "runs inside another retry, so that attempts multiply".into(),
+                "runs inside another retry, so attempts multiply".into(),
             ),
             Event::BudgetUnusable(reason) => (
                 "budget_unusable",
-                format!(
-                    "retries are not bounded by --budget: the file of --shared cannot be used: {reason}"
-                ),
+                format!("cannot use the --shared file ({reason}); retries are not limited"),
             ),
             Event::BudgetRebuilt => (
                 "budget_rebuilt",
-                "the file of --shared was damaged; its budget begins anew".into(),
+                "the --shared file was damaged; its budget starts anew".into(),
             ),
             Event::LogUnusable(reason) => (
                 "log_unusable",
-                format!("the file of --log cannot be written: {reason}"),
+                format!("cannot write the --log file ({reason})"),
             ),
             Event::InputSpent => (
                 "input_spent",
-                "what was read from the pipe on stdin is gone; --stdin replay keeps it for the next attempt".into(),
+                "input already read from stdin is lost; use --stdin replay to repeat it".into(),
             ),
             Event::HeadsUnreadable(reason) => (
                 "heads_unreadable",
-                format!("the file of --retry-after cannot be read: {reason}"),
+                format!("cannot read the --retry-after file ({reason})"),
             ),
             Event::NoRoomForOutput(reason) => (
                 "no_room_for_output",

@@ -16,18 +16,18 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
     let noun = ended.ending.outcome.noun();
     match reason {
         Reason::Budget => {
-            ": budget: the retries that --budget allows to all who share it are spent".into()
+            ": budget: shared retry budget used up (--budget)".into()
         }
         Reason::Stdin => {
             ": stdin: input already read from the pipe is lost; use --stdin replay to repeat it, null if none is needed, or inherit to retry without it".into()
         }
         Reason::Undelivered => format!(
-            ": undelivered: not all of its output was read by the deadline of {}",
+            ": undelivered: its output was not fully read by the deadline of {}",
             Shown(policy.deadline.unwrap_or(Duration::MAX))
         ),
         Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
         Reason::LeftBehind(pid) => format!(
-            ": process {pid} could not be ended and is left behind, so no attempt may start beside it"
+            ": process {pid} could not be killed, and no attempt may run beside it"
         ),
         Reason::AskedFor => {
             format!(": not retryable: {noun} is retried only if --retry-on names it")
@@ -86,7 +86,7 @@ pub(super) fn deadline(
     let (delay, reserve) = (Shown(delay), policy.reserve);
     let left = deadline.saturating_sub(total);
     if left.is_zero() {
-        return format!("the deadline of {} is over", Shown(deadline));
+        return format!("the deadline of {} has expired", Shown(deadline));
     }
     let left = Shown(left);
     let deadline = Shown(deadline);
@@ -95,12 +95,12 @@ pub(super) fn deadline(
     });
     if reserve.is_zero() {
         format!(
-            "{asked}a delay of {delay} does not fit in the deadline of {deadline}, of which {left} is left"
+            "{asked}a delay of {delay} does not fit in the {left} left of the deadline of {deadline}"
         )
     } else {
         let reserve = Shown(reserve);
         format!(
-            "{asked}a delay of {delay} and the reserve of {reserve} do not fit in the deadline of {deadline}, of which {left} is left"
+            "{asked}a delay of {delay} and the reserve of {reserve} do not fit in the {left} left of the deadline of {deadline}"
         )
     }
 }

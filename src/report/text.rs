@@ -35,6 +35,7 @@ pub(crate) struct Text<'a> {
     /// The name of the run, if it is not that of the program.
     run_name: Option<&'a str>,
     policy: &'a Policy,
+    idle_timeout: Option<Duration>,
     verbosity: Verbosity,
 }
 
@@ -48,6 +49,7 @@ impl<'a> Text<'a> {
             program,
             run_name: job.name.as_deref(),
             policy,
+            idle_timeout: job.supervision.idle_timeout,
             verbosity,
         }
     }
@@ -91,9 +93,9 @@ impl<'a> Text<'a> {
     pub(super) fn said(&self, event: &Event<'_>) -> Option<String> {
         Some(match event {
             Event::Starting { attempt, .. } => format!("{} starts", self.numbered(*attempt)),
-            Event::Forwarded(signal) => format!("{signal} passed on"),
+            Event::Forwarded(signal) => format!("{signal} forwarded"),
             Event::Ignored(signal) => format!("{signal} ignored during the delay"),
-            Event::LimitReached(signal) => format!("time limit reached; {signal} sent"),
+            Event::LimitReached(signal) => format!("time limit expired; {signal} sent"),
             Event::Killed => "still running; SIGKILL sent".into(),
             // A countdown is not a line.
             Event::Waiting(_) | Event::Waited => return None,
@@ -148,7 +150,7 @@ impl<'a> Text<'a> {
                 total,
             } => {
                 let (attempt, total) = (self.numbered(*attempt), Shown(*total));
-                format!("stopped by {signal} after {attempt}, {total} in")
+                format!("interrupted ({signal}) after {attempt}, {total} after the start")
             }
         })
     }
@@ -179,7 +181,8 @@ impl<'a> Text<'a> {
         match (outcome, matched.fail_if) {
             (Outcome::NotStarted(_), _) => failed,
             (Outcome::TimedOut, _) if ended.ending.by_idle_timeout => {
-                format!("{failed} after {took}, the last of it in silence (--idle-timeout)")
+                let silence = Shown(self.idle_timeout.unwrap_or(ended.took));
+                format!("{failed} after {took}: no output for {silence} (--idle-timeout)")
             }
             (Outcome::Exited(_) | Outcome::Killed(_), Some(index)) => {
                 let found = found("--fail-if", &self.policy.patterns.fail_if, index);
@@ -199,7 +202,7 @@ impl<'a> Text<'a> {
             Reason::Signal(signal) => {
                 let (attempt, took) = (self.numbered(ended.attempt), Shown(ended.took));
                 Stopped::Alone(format!(
-                    "stopped by {signal} during {attempt}: {outcome} after {took}"
+                    "interrupted ({signal}) during {attempt}: {outcome} after {took}"
                 ))
             }
             _ => {

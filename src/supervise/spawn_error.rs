@@ -54,9 +54,9 @@ fn without_interpreter(path: &OsStr) -> &'static str {
     let start = &start[..read.unwrap_or_default()];
     let Some(named) = start.strip_prefix(b"#!") else {
         return if start.starts_with(b"\x7fELF") {
-            "not found: the loader that it was built for does not exist"
+            "not found: its dynamic loader is missing (wrong libc or architecture?)"
         } else {
-            "not found: it names no interpreter in its first line, and there is no /bin/sh"
+            "not found: its first line names no interpreter, and there is no /bin/sh"
         };
     };
     let line = named.split(|byte| *byte == b'\n').next();
@@ -64,10 +64,10 @@ fn without_interpreter(path: &OsStr) -> &'static str {
     let name = words.find(|word| !word.is_empty());
     let name = OsStr::from_bytes(name.unwrap_or_default());
     if name.as_bytes().ends_with(b"\r") {
-        "not found: its first line ends in CR, which makes a wrong name of its interpreter"
+        "not found: Windows line ending (CR) in line 1; convert the file, e.g. with dos2unix"
     } else if Path::new(name).exists() {
-        "not found: the interpreter that its first line names needs one that does not exist"
+        "not found: the interpreter in its first line needs another one, which does not exist"
     } else {
-        "not found: the interpreter that its first line names does not exist"
+        "not found: the interpreter in its first line does not exist"
     }
 }

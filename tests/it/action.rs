@@ -13,19 +13,20 @@ fn action(file: &str) -> PathBuf {
 /// Runs the action with these inputs; returns what came of it, and its outputs.
 fn run(inputs: &[(&str, &str)]) -> (Done, String, Sandbox) {
     let sandbox = Sandbox::new();
-    let mut script = String::from(
-        "export GITHUB_ACTIONS=true GITHUB_OUTPUT=$T/outputs RUNNER_TEMP=$T/temp; mkdir -p temp\n",
-    );
-    for (name, value) in inputs {
+    let export = |(name, value): &(&str, &str)| {
         let value = value.replace('\'', "'\\''");
-        script += &format!("export INPUT_{}='{value}'\n", name.to_uppercase());
-    }
+        format!("export INPUT_{}='{value}'", name.to_uppercase())
+    };
+    let mut script = vec![String::from(
+        "export GITHUB_ACTIONS=true GITHUB_OUTPUT=$T/outputs RUNNER_TEMP=$T/temp; mkdir -p temp",
+    )];
+    script.extend(inputs.iter().map(export));
     fs::write(sandbox.path("step"), "\"$GITHUB_ACTION_PATH/run\"\n").expect("a file");
     let path = action("").display().to_string();
-    script += &format!(
+    script.push(format!(
         "export GITHUB_ACTION_PATH={path}; exec bash --noprofile --norc -e -o pipefail step"
-    );
-    let done = sandbox.bash(&script).run();
+    ));
+    let done = sandbox.bash(&script.join("\n")).run();
     let left = fs::read_dir(sandbox.path("temp")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "files are left: {done:?}");
     let outputs = sandbox.text("outputs");

@@ -69,8 +69,8 @@ fn why_a_command_cannot_be_executed_is_said() {
         printf '#!%s\\n' $PWD/bin/lost >bin/chain; chmod +x bin/lost bin/dos bin/chain";
     sandbox.bash(files).run().exits(0).stdout_is("");
     let not_marked = "permission denied: it is not marked as executable (chmod +x)";
-    let no_interpreter = "not found: the interpreter that its first line names does not exist";
-    let dos = "not found: its first line ends in CR, which makes a wrong name of its interpreter";
+    let no_interpreter = "not found: the interpreter in its first line does not exist";
+    let dos = "not found: Windows line ending (CR) in line 1";
     for (program, exit, why) in [
         ("plain", 126, not_marked),
         ("folder", 126, "it is a directory"),
@@ -79,7 +79,7 @@ fn why_a_command_cannot_be_executed_is_said() {
         (
             "chain",
             127,
-            "not found: the interpreter that its first line names needs one that does not exist",
+            "not found: the interpreter in its first line needs another one, which does not exist",
         ),
     ] {
         for place in ["./bin/", ""] {

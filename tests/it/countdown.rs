@@ -64,11 +64,11 @@ fn an_interrupt_leaves_nothing_of_it() {
     terminal
         .await_text(SHOWN)
         .type_keys(INTERRUPT)
-        .await_text("stopped by SIGINT");
+        .await_text("interrupted (SIGINT)");
     let left = left_on_screen(&terminal.printed());
     assert!(!left.contains(SHOWN), "{left}");
     assert!(
-        left.contains("stopped by SIGINT after attempt 1/5"),
+        left.contains("interrupted (SIGINT) after attempt 1/5"),
         "{left}"
     );
 }

@@ -166,7 +166,7 @@ fn the_deadline_ends_the_asking_with_the_last_status() {
     assert!(
         done.said()
             .last()
-            .is_some_and(|line| line.contains("does not fit in the deadline of 1m 0s"))
+            .is_some_and(|line| line.contains("left of the deadline of 1m 0s"))
     );
 }
 

@@ -25,7 +25,7 @@ fn a_delay_that_would_pass_the_deadline_is_not_begun() {
         )
         .run();
     done.exits(6).stdout_is("").took_less_than(AT_ONCE).says(&[
-        "sh: attempt 1/5 failed: exit 6 after …; giving up after …: a delay of 30.0s does not fit in the deadline of 10.0s, of which … is left",
+        "sh: attempt 1/5 failed: exit 6 after …; giving up after …: a delay of 30.0s does not fit in the … left of the deadline of 10.0s",
     ]);
 }
 

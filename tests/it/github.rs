@@ -74,7 +74,7 @@ fn a_program_that_cannot_be_run_is_an_error_and_a_signal_too() {
     done.dies_of(libc::SIGTERM).stdout_is("");
     assert!(
         done.stderr
-            .contains("\n::error title=retry::false: stopped by SIGTERM"),
+            .contains("\n::error title=retry::false: interrupted (SIGTERM)"),
         "{done:?}"
     );
 }

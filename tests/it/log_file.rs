@@ -53,7 +53,7 @@ fn a_log_is_appended_to_and_made_as_the_umask_says() {
 /// Has a run that fails log to this file, which cannot be; that is said once and changes nothing.
 #[track_caller]
 fn goes_on_without(sandbox: &Sandbox, file: &str, reason: &str) {
-    let lost = format!("sh: the file of --log cannot be written: {reason}");
+    let lost = format!("sh: cannot write the --log file ({reason})");
     let options = format!("{FAST} -a 2 --log {file}");
     let done = sandbox.retry_sh(&options, "echo x; exit 7").run();
     done.exits(7).stdout_is("x\nx\n").says(&[
@@ -109,7 +109,7 @@ fn a_log_of_somebody_elses_is_left_alone() {
         .args(options)
         .run();
     done.exits(1).stdout_is("").says(&[
-        "false: the file of --log cannot be written: permission denied",
+        "false: cannot write the --log file (permission denied)",
         "false: attempt 1/1 failed: exit 1 after …; giving up after …",
     ]);
     assert_eq!(sandbox.text("l"), "");
@@ -121,7 +121,8 @@ fn a_log_that_must_not_grow_ends_nothing() {
     let script = "ulimit -f 0; retry $FAST -a 2 --log l -- false";
     let done = sandbox.bash(script).run();
     assert!(
-        done.exits(1).stdout_is("").said()[0].ends_with("cannot be written: file too large"),
+        done.exits(1).stdout_is("").said()[0]
+            .ends_with("cannot write the --log file (file too large)"),
         "{done:?}"
     );
     assert_eq!((done.said().len(), done.failures()), (3, 2));
@@ -149,7 +150,7 @@ fn a_reader_that_has_read_enough_ends_nothing() {
     let said: Vec<&str> = done.exits(7).stderr_is("").stdout.lines().collect();
     assert_eq!(said.len(), 2, "{done:?}");
     assert!(said[0].contains("failed: exit 7 after"), "{done:?}");
-    let lost = "sh: the file of --log cannot be written: broken pipe";
+    let lost = "sh: cannot write the --log file (broken pipe)";
     assert!(said[1].ends_with(lost), "{done:?}");
 }
 

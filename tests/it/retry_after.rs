@@ -224,14 +224,14 @@ fn a_wait_that_does_not_fit_ends_the_run_at_once() {
         "--deadline 5s",
         day,
         "24h 0m",
-        "does not fit in the deadline of 5.00s",
+        "left of the deadline of 5.00s",
     );
     let skewed = r"HTTP/1.1 503 X\nDate: Mon, 30 Nov 2026 12:00:00 GMT\nRetry-After: Mon, 30 Nov 2026 12:00:20 GMT\n\n";
     gives_up(
         "--deadline 5s",
         skewed,
         "20.0s",
-        "does not fit in the deadline of 5.00s",
+        "left of the deadline of 5.00s",
     );
     let absurd = r"HTTP/1.1 429 X\nRetry-After: 99999999999999999999\n\n";
     gives_up(
@@ -370,5 +370,8 @@ fn a_file_that_cannot_be_read_is_an_error_and_not_if_it_comes_to_be_so() {
     let done = Sandbox::new().bash(&script).run();
     done.exits(0).stdout_is("7\n");
     assert_eq!(announced(&done), ["10ms"]);
-    assert!(done.stderr.contains("cannot be read"), "{done:?}");
+    assert!(
+        done.stderr.contains("cannot read the --retry-after file"),
+        "{done:?}"
+    );
 }

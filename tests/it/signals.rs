@@ -34,7 +34,7 @@ fn the_line_says_which_signal_ended_the_delay() {
     let done = running.wait();
     done.dies_of(SIGTERM).stdout_is("");
     assert!(
-        done.said()[1].starts_with("sh: stopped by SIGTERM after attempt 1/3"),
+        done.said()[1].starts_with("sh: interrupted (SIGTERM) after attempt 1/3"),
         "{done:?}"
     );
 }

@@ -56,7 +56,7 @@ fn storm(options: &str, script: &str, texts: &[&str]) {
         assert!(died_of_it || failed, "round {round}: {done:?}");
         let stopped = done
             .stderr
-            .find("stopped by SIG")
+            .find("interrupted (SIG")
             .unwrap_or(done.stderr.len());
         assert!(
             !done.stderr[stopped..].contains("starts"),

@@ -252,7 +252,7 @@ fn what_an_interrupted_attempt_has_written_goes_to_stderr() {
     let done = running.wait();
     done.dies_of(SIGTERM).stdout_is("");
     assert_eq!(stderr(&done)[..2], ["ready", "partial"], "{done:?}");
-    assert!(done.said()[0].contains("stopped by SIGTERM"), "{done:?}");
+    assert!(done.said()[0].contains("interrupted (SIGTERM)"), "{done:?}");
 }
 
 #[test]

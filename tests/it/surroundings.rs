@@ -144,7 +144,7 @@ fn what_we_may_not_signal_ends_the_retrying_and_is_named() {
         "{said}"
     );
     assert!(
-        said.contains("could not be ended and is left behind") && said.lines().count() == 1,
+        said.contains("could not be killed") && said.lines().count() == 1,
         "{said}"
     );
 }

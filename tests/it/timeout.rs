@@ -153,7 +153,7 @@ fn a_time_limit_stays_in_force_after_a_signal() {
         if is_sent
             && said
                 .get(1)
-                .is_some_and(|line| line.ends_with("SIGTERM passed on"))
+                .is_some_and(|line| line.ends_with("SIGTERM forwarded"))
         {
             done.exits(124);
             assert_eq!(said.len(), 5, "{done:?}");

@@ -55,7 +55,7 @@ fn says_of_what_is_not_read(options: &str, status: u8) {
     let done = call.stdout(stdout).run();
     drop(reader);
     done.exits(124).says(&[&format!(
-        "sh: attempt 1/5 failed: exit {status} after …; giving up after …: undelivered: not all of its output was read by the deadline of 3.00s"
+        "sh: attempt 1/5 failed: exit {status} after …; giving up after …: undelivered: its output was not fully read by the deadline of 3.00s"
     )]);
     let log = sandbox.text("log");
     for words in [

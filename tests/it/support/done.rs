@@ -87,7 +87,7 @@ fn without_times(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
     loop {
-        let next = ["after ", "next in ", "of which "]
+        let next = ["after ", "next in ", "fit in the "]
             .iter()
             .filter_map(|mark| rest.find(mark).map(|at| at + mark.len()));
         let Some(at) = next.min() else {
@@ -97,7 +97,7 @@ fn without_times(line: &str) -> String {
         rest = &rest[at..];
         if rest.starts_with(|c: char| c.is_ascii_digit()) {
             shown.push('…');
-            let end = rest.find([';', ':']).or(rest.find(" is left"));
+            let end = rest.find([';', ':']).or(rest.find(" left of"));
             rest = &rest[end.unwrap_or(rest.len())..];
         }
     }
