@@ -70,7 +70,7 @@ fn why_a_command_cannot_be_executed_is_said() {
     sandbox.bash(files).run().exits(0).stdout_is("");
     let not_marked = "permission denied: it is not marked as executable (chmod +x)";
     let no_interpreter = "not found: the interpreter in its first line does not exist";
-    let dos = "not found: Windows line ending (CR) in line 1";
+    let dos = "not found: Windows line ending (CR) in line 1; convert the file, e.g. with dos2unix";
     for (program, exit, why) in [
         ("plain", 126, not_marked),
         ("folder", 126, "it is a directory"),

@@ -234,12 +234,7 @@ fn a_wait_that_does_not_fit_ends_the_run_at_once() {
         "left of the deadline of 5.00s",
     );
     let absurd = r"HTTP/1.1 429 X\nRetry-After: 99999999999999999999\n\n";
-    gives_up(
-        "--deadline 2s",
-        absurd,
-        "",
-        "does not fit in the deadline of 2.00s",
-    );
+    gives_up("--deadline 2s", absurd, "", "left of the deadline of 2.00s");
     gives_up("", absurd, "", "more than --retry-after-max 5m 0s");
 }
 
