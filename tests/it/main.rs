@@ -38,6 +38,7 @@ mod policy;
 mod process_group;
 #[cfg(target_os = "linux")]
 mod process_tree;
+mod recipes;
 mod release;
 mod retry_after;
 mod retry_after_clients;

@@ -1,0 +1,343 @@
+//! The recipes of the manual and of the README, each run as it stands there, with programs that
+//! fail in the ways that matter: none is retried that its text calls permanent.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::support::{AT_ONCE, Done, Sandbox};
+
+/// What the program does in each run, how often it is run, and how the line exits.
+type Case = (&'static str, usize, i32);
+
+/// The program fails each time.
+const FAILS: Case = ("exit 9", 5, 9);
+
+/// It succeeds the second time.
+const SECOND: Case = ("[ $n = 2 ]", 2, 0);
+
+/// curl connects the second time.
+const CONNECTS: Case = (
+    "[ $n = 2 ] || { echo 'curl: (7) Failed to connect' >&2; exit 7; }",
+    2,
+    0,
+);
+
+/// rsync gets through the second time.
+const THROUGH: Case = ("[ $n = 2 ] || exit 12", 2, 0);
+
+/// The errors of curl for HTTP statuses and broken connections.
+macro_rules! curl {
+    ($code:literal, $message:literal, $runs:literal) => {
+        (
+            concat!(
+                "echo 'curl: (",
+                $code,
+                ") ",
+                $message,
+                "' >&2; exit ",
+                $code
+            ),
+            $runs,
+            $code,
+        )
+    };
+    ($status:literal, $runs:literal) => {
+        curl!(22, $status, $runs)
+    };
+}
+
+/// A part that only one recipe has, and its cases.
+const RECIPES: &[(&str, &[Case])] = &[
+    (
+        "--timeout 15s --deadline 1m --retry-after @head",
+        &[
+            CONNECTS,
+            curl!("The requested URL returned error: 400", 1),
+            curl!("The requested URL returned error: 401", 1),
+            curl!("The requested URL returned error: 403", 1),
+            curl!("The requested URL returned error: 404", 1),
+            curl!("The requested URL returned error: 408", 5),
+            curl!("The requested URL returned error: 409", 1),
+            curl!("The requested URL returned error: 410", 1),
+            curl!("The requested URL returned error: 422", 1),
+            curl!("The requested URL returned error: 425", 5),
+            curl!("The requested URL returned error: 429", 5),
+            curl!("The requested URL returned error: 500", 5),
+            curl!("The requested URL returned error: 501", 1),
+            curl!("The requested URL returned error: 502", 5),
+            curl!("The requested URL returned error: 503", 5),
+            curl!("The requested URL returned error: 504", 5),
+            curl!("The requested URL returned error: 522", 5),
+            curl!(6, "Could not resolve host: x", 5),
+            curl!(7, "Failed to connect to x port 1", 5),
+            curl!(35, "Recv failure", 5),
+            curl!(52, "Empty reply from server", 5),
+            curl!(56, "Recv failure: Connection reset by peer", 5),
+            curl!(60, "SSL certificate problem", 1),
+            curl!(3, "URL using bad/illegal format", 1),
+        ],
+    ),
+    (
+        "--retry-on 5-7,16,18,22",
+        &[
+            CONNECTS,
+            curl!("The requested URL returned error: 404", 1),
+            curl!("The requested URL returned error: 410", 1),
+            curl!("The requested URL returned error: 429", 5),
+            curl!("The requested URL returned error: 503", 5),
+            curl!(7, "Failed to connect", 5),
+            curl!(60, "SSL certificate problem", 1),
+        ],
+    ),
+    (
+        "--stdout once --stop-if",
+        &[CONNECTS, curl!("error: 404", 1), curl!("error: 503", 5)],
+    ),
+    (
+        "--timeout 5m --stop-if",
+        &[CONNECTS, curl!("error: 404", 1), curl!("error: 503", 5)],
+    ),
+    (
+        "--idle-timeout 30s --stop-if",
+        &[
+            SECOND,
+            (
+                "echo \"fatal: destination path 'x' already exists\" >&2; exit 128",
+                1,
+                128,
+            ),
+        ],
+    ),
+    (
+        "--success-on 24",
+        &[
+            THROUGH,
+            ("exit 24", 1, 0),
+            ("exit 12", 5, 12),
+            ("exit 23", 1, 23),
+        ],
+    ),
+    (
+        "apt-get update; apt-get install",
+        &[("exit 100", 5, 100), ("true", 2, 0)],
+    ),
+    ("deploy \"$@\"", &[SECOND, FAILS]),
+    ("make fetch; make", &[FAILS, ("true", 2, 0)]),
+    ("|| notify", &[("exit 9", 5, 0), SECOND]),
+    (
+        "docker login",
+        &[
+            ("[ \"$(cat)\" = secret ] && [ $n = 2 ]", 2, 0),
+            ("echo 'unauthorized: incorrect password' >&2; exit 1", 1, 1),
+        ],
+    ),
+    (
+        "Failed to fetch",
+        &[
+            (
+                "echo 'W: Failed to fetch x' >&2; [ $n != 3 ] || exit 0",
+                5,
+                1,
+            ),
+            ("true", 1, 0),
+        ],
+    ),
+    (
+        "previously published",
+        &[
+            SECOND,
+            (
+                "echo 'cannot publish over the previously published x'; exit 1",
+                1,
+                0,
+            ),
+        ],
+    ),
+    ("on-failure --deadline 12m -- backup", &[SECOND, FAILS]),
+    (
+        "flock -n sync.lock",
+        &[THROUGH, ("exit 23", 1, 23), ("exit 35", 5, 35)],
+    ),
+    ("'retry -- backup 2>&1", &[SECOND, FAILS]),
+    ("--shared me.budget", &[SECOND, FAILS]),
+    ("--before-retry 'rm -rf repo'", &[SECOND, FAILS]),
+    ("Idempotency-Key", &[SECOND, FAILS]),
+    // The table of the README.
+    ("--delay 5ms --deadline 1h -- cmd", &[SECOND]),
+    ("-a inf --deadline 10m -- cmd", &[SECOND]),
+    ("retry --timeout 30s -- cmd", &[SECOND, FAILS]),
+    (
+        "--retry-on 75 -- cmd",
+        &[("exit 75", 5, 75), ("exit 74", 1, 74)],
+    ),
+    ("-q --output on-failure -- cmd", &[SECOND, FAILS]),
+    ("--base 250ms --plan", &[("", 0, 0)]),
+    ("--generate man", &[("", 0, 0)]),
+];
+
+/// Programs that stand in for those of the recipes.
+const PROGRAMS: &[&str] = &[
+    "curl", "git", "rsync", "apt-get", "docker", "npm", "make", "backup", "cmd", "deployer",
+];
+
+/// Programs that only take what they are given.
+const TAKERS: &[&str] = &["tar", "logger", "notify", "man"];
+
+/// The lines of the manual's examples.
+fn of_the_manual() -> Vec<String> {
+    let page = include_str!("../../man/sections.roff");
+    let page = page.split(".SH COMING FROM").next().expect("a page");
+    let blocks = page.split("\n.EX\n").skip(1);
+    let blocks = blocks.filter_map(|block| block.split("\n.EE").next());
+    let plain = |block: &str| {
+        [
+            ("\\-", "-"),
+            ("\\(aq", "'"),
+            ("\\(ha", "^"),
+            ("\\(ti", "~"),
+            ("\\(ga", "`"),
+            ("\\e", "\\"),
+        ]
+        .iter()
+        .fold(block.to_owned(), |text, (roff, plain)| {
+            text.replace(roff, plain)
+        })
+    };
+    blocks.map(plain).collect()
+}
+
+/// The lines of the README's blocks and of its table.
+fn of_the_readme() -> Vec<String> {
+    let readme = include_str!("../../README.md");
+    let blocks = readme.split("```").skip(1).step_by(2);
+    let blocks = blocks.filter(|block| block.starts_with("sh\n") || block.starts_with("crontab\n"));
+    let joined: Vec<String> = blocks.map(|block| block.replace("\\\n", "")).collect();
+    let lines = joined.iter().flat_map(|block| block.lines().skip(1));
+    let table = readme
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains("| `"));
+    let cells = table.filter_map(|line| line.split_once("| `")?.1.rsplit_once('`'));
+    let cells = cells.map(|(cell, _)| cell.replace("\\|", "|"));
+    lines.map(String::from).chain(cells).collect()
+}
+
+/// The line without what cron reads, and with delays that a test can wait for.
+fn as_run(line: &str) -> String {
+    let joined = line.replace("\\\n", " ");
+    let joined = joined.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = joined.strip_prefix("*/15 * * * * ").unwrap_or(&joined);
+    let line = line.strip_prefix("@hourly ").unwrap_or(line);
+    line.replace("--delay 5s", "--delay 5ms")
+        .replace("--base 10s", "--base 10ms")
+}
+
+/// Runs a line with programs that do this.
+fn run(line: &str, does: &str) -> (Done, usize) {
+    let sandbox = Sandbox::new();
+    let bin = sandbox.path("bin");
+    fs::create_dir(&bin).expect("a directory");
+    let counts = format!(
+        "#!/bin/bash\nn=$(($(cat \"$T/n\" 2>/dev/null || echo 0) + 1)); echo $n >\"$T/n\"\n{does}\n"
+    );
+    let takes = "#!/bin/sh\ncat >/dev/null\n".to_owned();
+    for (names, text) in [(PROGRAMS, counts), (TAKERS, takes)] {
+        for name in names {
+            let path = bin.join(name);
+            fs::write(&path, &text).expect("a program");
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
+        }
+    }
+    fs::write(sandbox.path("policy"), "cap 0\n").expect("a file");
+    let script = format!(
+        "export PATH=$T/bin:$PATH RETRY_POLICY=$T/policy PASSWORD=secret; set -o pipefail
+        deploy() {{ deployer; }}; {line}"
+    );
+    let done = sandbox.bash(&script).run();
+    let runs = sandbox.text("n").trim().parse().unwrap_or(0);
+    (done, runs)
+}
+
+#[test]
+fn every_recipe_retries_what_may_pass_and_nothing_else() {
+    let lines = of_the_manual().into_iter().chain(of_the_readme());
+    let lines: Vec<String> = lines.map(|line| as_run(&line)).collect();
+    // What is not ours to run: jq on a log, the installation, the port of a service (see below),
+    // plans, and values to choose from.
+    let others = [
+        "jq -nR",
+        "cargo ",
+        "sudo ",
+        "tests/run",
+        "/dev/tcp",
+        "--plan -a",
+        "--plan --",
+    ];
+    let values = [
+        "--timeout 900ms",
+        "--timeout 10s --deadline 30s",
+        "5m --deadline 15m",
+        "-a inf --deadline 2h",
+    ];
+    let is_other = |line: &str| others.iter().chain(&values).any(|part| line.contains(part));
+    let ours: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.contains("retry -") && !is_other(line))
+        .collect();
+    let mut found = vec![0; RECIPES.len()];
+    for line in &ours {
+        let of_line: Vec<usize> = (0..RECIPES.len())
+            .filter(|at| line.contains(RECIPES[*at].0))
+            .collect();
+        let [at] = of_line[..] else {
+            panic!("{} recipes for {line}", of_line.len());
+        };
+        found[at] += 1;
+        for (does, runs, status) in RECIPES[at].1 {
+            let (done, counted) = run(line, does);
+            assert_eq!(
+                (counted, done.status.code()),
+                (*runs, Some(*status)),
+                "{line}\n{does}\n{done:?}"
+            );
+        }
+    }
+    let missing: Vec<&str> = (0..RECIPES.len())
+        .filter(|at| found[*at] == 0)
+        .map(|at| RECIPES[at].0)
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up_on_and_asked_again() {
+    let lines = of_the_manual();
+    let line = lines
+        .iter()
+        .find(|line| line.contains("--timeout 15s"))
+        .expect("a recipe");
+    let line = as_run(line).replace("--timeout 15s", "--timeout 300ms");
+    let (done, runs) = run(&line, "[ $n = 3 ] || exec sleep 60");
+    done.exits(0).took_less_than(AT_ONCE);
+    assert_eq!(runs, 3);
+}
+
+#[test]
+fn the_port_of_a_service_is_waited_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    for line in of_the_manual().into_iter().chain(of_the_readme()) {
+        if !line.contains("/dev/tcp/") {
+            continue;
+        }
+        let here = as_run(&line).replace("localhost/5432", &format!("127.0.0.1/{port}"));
+        run(&here, "").0.exits(0).stderr_is("");
+        // Nobody listens at port 1.
+        let nowhere = as_run(&line)
+            .replace("localhost/5432", "127.0.0.1/1")
+            .replace("--deadline 1m", "--deadline 3s");
+        let (done, _) = run(&nowhere, "");
+        done.exits(1);
+        assert!(done.stderr.contains("giving up"), "{done:?}");
+    }
+}
