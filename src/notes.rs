@@ -1,7 +1,7 @@
 //! Notes on a command line that works, but does not do what its author may think.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
 
 use crate::event::Event;
 use crate::job::Job;
@@ -38,7 +38,8 @@ pub(crate) fn on(job: &Job, has_failed: bool, leads_group: bool) -> Vec<Event<'s
         return Vec::new();
     };
     let passed = passed_option(words).filter(|_| has_failed && !job.is_set_apart);
-    let forks = leads_group && name(program) == "setsid" && setsid_forks(words);
+    let is_setsid = leads_group && is_named(program, "setsid");
+    let forks = is_setsid && setsid_forks(words);
     [
         passed.map(Event::OptionPassed),
         forks.then_some(Event::Forks),
@@ -49,8 +50,10 @@ pub(crate) fn on(job: &Job, has_failed: bool, leads_group: bool) -> Vec<Event<'s
     .collect()
 }
 
-fn name(program: &OsStr) -> &OsStr {
-    Path::new(program).file_name().unwrap_or_default()
+/// Whether this is the basename of a program.
+fn is_named(program: &OsStr, name: &str) -> bool {
+    let directory = program.as_bytes().strip_suffix(name.as_bytes());
+    directory.is_some_and(|directory| directory.is_empty() || directory.ends_with(b"/"))
 }
 
 /// Returns the first of our options among these words.
@@ -77,12 +80,12 @@ fn setsid_forks(words: &[OsString]) -> bool {
 
 /// Returns the variable of ours that a word holds, where nothing expands it.
 fn not_expanded(command: &[OsString]) -> Option<String> {
-    let is_shell = |word: &OsString| SHELLS.iter().any(|shell| name(word) == *shell);
-    if command.iter().any(is_shell) {
-        return None;
-    }
-    let mut words = command.iter().filter_map(|word| word.to_str());
-    words.find_map(variable)
+    let words = command.iter().filter_map(|word| word.to_str());
+    // Nearly no command has such a word.
+    let mut words = words.filter(|word| word.as_bytes().contains(&b'$'));
+    let found = words.find_map(variable)?;
+    let is_shell = |word: &OsString| SHELLS.iter().any(|shell| is_named(word, shell));
+    (!command.iter().any(is_shell)).then_some(found)
 }
 
 /// Returns `$RETRY_NAME` in a word.

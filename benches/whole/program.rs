@@ -77,12 +77,8 @@ impl Programs {
             "the benchmark needs a C compiler"
         );
         let has_nil = compile(&nil, &["-DNIL", "-static", "-nostdlib"]);
-        let dynamic = Program {
-            path: env!("CARGO_BIN_EXE_retry").into(),
-            is_static: false,
-        };
         Self {
-            dynamic: dynamic.installed(&directory),
+            dynamic: dynamic().installed(&directory),
             fixed: released(links_statically).map(|program| program.installed(&directory)),
             parts,
             nil: has_nil.then_some(nil),
@@ -129,6 +125,31 @@ fn compile(to: &Path, flags: &[&str]) -> bool {
     done.is_ok_and(|status| status.success())
 }
 
+/// The directory that cargo builds in.
+fn target() -> PathBuf {
+    // This program is in target/release/deps.
+    let here = env::current_exe().expect("this program");
+    here.ancestors()
+        .nth(3)
+        .expect("the target's directory")
+        .to_owned()
+}
+
+/// The program as `cargo build` makes it; the one that is built beside a benchmark also has what
+/// only tests ask of its dependencies.
+fn dynamic() -> Program {
+    let target = target();
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--release", "--quiet"]);
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let done = build.env("CARGO_TARGET_DIR", &target).status();
+    assert!(done.is_ok_and(|status| status.success()), "the program");
+    Program {
+        path: target.join("release/retry"),
+        is_static: false,
+    }
+}
+
 /// The program as it is released, where that is a static one and can be linked; built by the script
 /// that does it. It is never left out for another reason, or a budget would hold for nothing.
 fn released(links_statically: bool) -> Option<Program> {
@@ -142,12 +163,10 @@ fn released(links_statically: bool) -> Option<Program> {
     if !host.ends_with("-linux-gnu") || !links_statically {
         return None;
     }
-    // This program is in target/release/deps.
-    let here = env::current_exe().expect("this program");
-    let target = here.ancestors().nth(3).expect("the target's directory");
+    let target = target();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/.github/release/build");
     let mut build = Command::new(script);
-    build.arg(host).env("CARGO_TARGET_DIR", target);
+    build.arg(host).env("CARGO_TARGET_DIR", &target);
     let done = build.output().expect("the script starts");
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "the released program: {said}");
