@@ -9,10 +9,11 @@ use rustix::event::PollFd;
 
 use super::Streams;
 use super::delivery::{Delivery, Progress};
+use super::destination::Destination;
 use super::findings::Scanner;
 use super::recording::{Recording, SharedRecording, Stage};
 use super::tap::Tap;
-use super::writer::{Destination, Writers};
+use super::writer::Writers;
 use crate::job::Output;
 use crate::patterns::{Matched, Stream};
 use crate::sys::fd::ChildStdio;
@@ -151,9 +152,14 @@ impl HeldOutput {
         {}
     }
 
-    /// Returns the descriptor that becomes ready when the delivery can go on.
-    pub(super) fn watched(&self) -> Option<PollFd<'_>> {
-        self.delivery.as_ref().and_then(Delivery::watched)
+    /// Returns the descriptor that becomes ready when the delivery can go on, or begin.
+    pub(super) fn watched<'a>(&'a self, writers: &'a Writers) -> Option<PollFd<'a>> {
+        match &self.delivery {
+            Some(delivery) => delivery.watched(),
+            // A line of ours may have found no room since the last look.
+            None if self.recording.borrow().stage() == Stage::Full => writers.watched(),
+            None => None,
+        }
     }
 }
 
@@ -205,6 +211,13 @@ impl Streams<'_> {
     pub(crate) fn take_shortage(&mut self) -> Option<io::Error> {
         let held = self.held.as_ref().filter(|held| !held.is_of_one_attempt());
         held.and_then(HeldOutput::take_fault)
+    }
+
+    /// Delivers what is held where there is no room for more.
+    pub(super) fn make_room(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.make_room(&self.writers);
+        }
     }
 
     /// Returns where our own lines are held back, if they are.

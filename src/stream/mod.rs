@@ -6,6 +6,7 @@
 
 mod background;
 mod delivery;
+mod destination;
 mod findings;
 mod guard;
 mod input;
@@ -139,15 +140,15 @@ impl<'a> Streams<'a> {
             self.fault = self.input.pump().err();
         }
         self.background.pump();
-        if let Some(held) = &mut self.held {
-            held.make_room(&self.writers);
-        }
+        self.make_room();
         let mut is_alive = false;
         for tap in &mut self.taps {
             // Output stays in order within a stream, across attempts.
             is_alive |=
                 self.background.has_undelivered(tap.stream()) || tap.pump(&mut self.matched);
         }
+        // What came just now may have found no room.
+        self.make_room();
         is_alive
     }
 
@@ -158,7 +159,8 @@ impl<'a> Streams<'a> {
             .iter()
             .filter(|tap| !self.background.has_undelivered(tap.stream()));
         let input = self.input.watched().filter(|_| self.fault.is_none());
-        let delivery = self.held.as_ref().and_then(HeldOutput::watched);
+        let held = self.held.as_ref();
+        let delivery = held.and_then(|held| held.watched(&self.writers));
         taps.filter_map(Tap::watched)
             .chain(delivery)
             .chain(self.background.watched())

@@ -287,7 +287,8 @@ fn the_output_of_the_hook_is_held_back_with_ours() {
         .stderr_is("");
 }
 
-/// Runs a script in which $TMPDIR has room for 200 kB, and the command `writes` writes more.
+/// Runs a script in which $TMPDIR has room for 200 kB, and the command `writes` writes more than that
+/// and a pipe hold.
 #[cfg(target_os = "linux")]
 fn on_a_small_disk(script: &str) -> Done {
     let user = if rustix::process::getuid().is_root() {
@@ -296,7 +297,7 @@ fn on_a_small_disk(script: &str) -> Done {
         "--user --map-root-user"
     };
     let sandbox = Sandbox::new();
-    let writes = "#!/bin/sh\nseq 100000; echo err >&2; seq 100000; exit $1\n";
+    let writes = "#!/bin/sh\nseq 300000; echo err >&2; seq 300000; exit $1\n";
     let mounted =
         format!("mkdir m; mount -t tmpfs -o size=200k none m; export TMPDIR=$PWD/m\n{script}\n");
     std::fs::write(sandbox.path("writes"), writes).expect("a file");
@@ -312,7 +313,7 @@ fn on_failure_shows_what_it_holds_and_passes_the_rest_on_where_the_disk_is_full(
         for looking in ["", "--stop-if zzz"] {
             let done = on_a_small_disk(&format!(
                 r#"retry $FAST -a 2 --output on-failure {looking} -- sh writes {status} >out; echo $?
-                   seq 100000 >once; cat once once >all; test {status} = 0 || cat once once >>all; cmp all out"#
+                   seq 300000 >once; cat once once >all; test {status} = 0 || cat once once >>all; cmp all out"#
             ));
             done.stdout_is(&format!("{status}\n"));
             let warnings = done
@@ -323,6 +324,20 @@ fn on_failure_shows_what_it_holds_and_passes_the_rest_on_where_the_disk_is_full(
             assert!(done.stderr.contains("err\n"), "{done:?}");
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_comes_when_the_disk_is_full_and_its_pipe_too_gets_everything() {
+    let done = on_a_small_disk(
+        r#"mkfifo f; (
+            # The disk is full, and what is then passed on has filled the pipe.
+            until [ "$(df --output=avail m | tail -n 1 | tr -d ' ')" = 0 ]; do sleep 0.02; done; sleep 0.5; cat >out
+        ) <f &
+        retry $FAST -a 2 --output on-failure -- sh writes 7 >f; echo $?; wait
+        seq 300000 >once; cat once once once once | cmp - out"#,
+    );
+    done.stdout_is("7\n").took_less_than(AT_ONCE);
 }
 
 #[cfg(target_os = "linux")]
