@@ -78,10 +78,12 @@ struct Plan {
     worst: Option<u128>,
     /// The longest run if each attempt takes its time limit, if there is one.
     worst_with_timeout: Option<u128>,
-    /// Whether the deadline makes these totals shorter.
+    /// Whether the deadline makes the totals without time limits shorter.
     is_cut: bool,
+    /// Whether it makes the one with them shorter.
+    is_cut_with_timeout: bool,
     /// The expected totals with other jitters.
-    by_jitter: [(Jitter, Option<u128>); 3],
+    by_jitter: [(Jitter, Expected); 3],
     /// The retry at which the cap takes over, if it ever does.
     cap_from: Option<u64>,
     last: Option<LastAttempts>,
@@ -154,6 +156,9 @@ impl Plan {
             last: last_attempts,
             sample: Sample::new(policy, seed, &mut draws(0)),
             is_cut: last_at_worst != retries,
+            is_cut_with_timeout: policy
+                .deadline
+                .is_some_and(|all| total_with_timeouts.is_none_or(|total| total > nanos(all))),
             by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter))),
             herd: None,
         }
@@ -171,8 +176,17 @@ impl Plan {
 /// The jitters whose expected totals are compared.
 const COMPARED: [Jitter; 3] = [Jitter::None, Jitter::Equal, Jitter::Full];
 
-/// Returns the expected total of this policy with another jitter; none means unbounded.
-fn expected(policy: &Policy, jitter: Jitter) -> Option<u128> {
+/// An expected total.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    /// The time; none means unbounded.
+    total: Option<u128>,
+    /// Whether the deadline makes it shorter.
+    is_cut: bool,
+}
+
+/// Returns the expected total of this policy with another jitter.
+fn expected(policy: &Policy, jitter: Jitter) -> Expected {
     let retries = schedule::retries(policy.attempts);
     let backoff = Backoff {
         jitter,
@@ -187,7 +201,10 @@ fn expected(policy: &Policy, jitter: Jitter) -> Option<u128> {
     let last = last_retry(policy, retries, |retry| mean.total(retry));
     let deadline = policy.deadline;
     let available = deadline.map(|all| all.saturating_sub(policy.reserve));
-    bounded(last.map(|retries| mean.total(retries)), available)
+    Expected {
+        total: bounded(last.map(|retries| mean.total(retries)), available),
+        is_cut: last != retries,
+    }
 }
 
 /// Returns the smaller of a time and a limit, either of which may be missing.

@@ -59,7 +59,9 @@ struct ByJitter {
 
 impl From<&Plan> for ByJitter {
     fn from(plan: &Plan) -> Self {
-        let [none, equal, full] = plan.by_jitter.map(|(_, total)| total.map(rounded));
+        let [none, equal, full] = plan
+            .by_jitter
+            .map(|(_, expected)| expected.total.map(rounded));
         Self { none, equal, full }
     }
 }

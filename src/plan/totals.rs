@@ -13,16 +13,15 @@ use crate::job::Job;
 /// Returns the lines below the table.
 pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
     let near = if plan.is_rough { "≈" } else { "" };
-    let cut = if plan.is_cut {
-        ", cut by the deadline"
-    } else {
-        ""
+    let cut = |is_cut| {
+        if is_cut { ", cut by the deadline" } else { "" }
     };
     let total = match (plan.expected, plan.worst) {
         (Some(expected), Some(worst)) => format!(
-            "total: {near}{} expected, {} at worst{cut}",
+            "total: {near}{} expected, {} at worst{}",
             Shown(from_nanos(expected)),
-            Shown(from_nanos(worst))
+            Shown(from_nanos(worst)),
+            cut(plan.is_cut)
         ),
         _ => "total: unbounded".into(),
     };
@@ -30,9 +29,10 @@ pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
     lines.extend(compared(plan));
     if let (Some(timeout), Some(worst)) = (job.policy.timeout, plan.worst_with_timeout) {
         lines.push(format!(
-            "total if every attempt takes its --timeout of {}: {} at worst",
+            "total if every attempt takes its --timeout of {}: {} at worst{}",
             Shown(timeout),
-            Shown(from_nanos(worst))
+            Shown(from_nanos(worst)),
+            cut(plan.is_cut_with_timeout)
         ));
     }
     let cap = Shown(job.policy.backoff.cap);
@@ -48,10 +48,11 @@ pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
 
 /// Returns the line that compares the expected totals with other jitters.
 fn compared(plan: &Plan) -> Option<String> {
-    let totals = plan
-        .by_jitter
-        .iter()
-        .map(|(jitter, total)| Some(format!("{jitter} {}", Shown(from_nanos((*total)?)))));
+    let totals = plan.by_jitter.iter().map(|(jitter, expected)| {
+        let total = Shown(from_nanos(expected.total?));
+        let cut = if expected.is_cut { " (cut)" } else { "" };
+        Some(format!("{jitter} {total}{cut}"))
+    });
     let totals: Option<Vec<String>> = totals.collect();
     let totals = totals.filter(|_| plan.retries != Some(0))?;
     Some(format!("expected total by jitter: {}", totals.join(", ")))

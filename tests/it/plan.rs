@@ -268,6 +268,18 @@ fn jitters_are_compared_by_their_expected_totals() {
 }
 
 #[test]
+fn every_total_that_the_deadline_cuts_says_so() {
+    Plan::of("-a 5 --timeout 10s --deadline 30s")
+        .says("total: 7.50s expected, 15.0s at worst")
+        .says("expected total by jitter: none 15.0s, equal 11.3s, full 7.50s")
+        .says("total if every attempt takes its --timeout of 10.0s: 30.0s at worst, cut by the")
+        .says("  deadline");
+    // Without jitter the fifth retry would be at 31 s.
+    Plan::of("-a 6 --deadline 20s")
+        .says("expected total by jitter: none 15.0s (cut), equal 11.3s (cut), full 15.5s");
+}
+
+#[test]
 fn a_server_that_serves_only_so_many_is_planned_with() {
     let plan = Plan::of("-a 10 --clients 10000 --capacity 100/1s");
     let capacity = &plan.object["herd"]["capacity"];
