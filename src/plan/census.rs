@@ -90,9 +90,10 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
     /// Calls `tell` with the slot of each retry of each client; of a client's retries after `end`,
     /// with the first at most.
     fn each(&self, end: Duration, tell: &mut impl FnMut(u64)) {
-        if self.budget.is_some() {
+        let budget = self.budget.filter(|budget| self.may_exceed(budget));
+        if budget.is_some() {
             let bounds = Bounds {
-                budget: self.budget,
+                budget,
                 capacity: None,
             };
             let clients = (self.clients, self.draws);
@@ -103,6 +104,14 @@ impl<D: FnMut() -> f64, F: Fn(u32) -> D> Crowd<'_, F> {
             let mut draw = (self.draws)(client);
             walk_until(end, self.policy, &mut draw, &mut |_, at| tell(slot_of(at)));
         }
+    }
+
+    /// Whether these clients may want more retries than a budget has. If not, each goes on alone,
+    /// which takes neither time nor memory for the order of all.
+    fn may_exceed(&self, budget: &Budget) -> bool {
+        let attempts = self.policy.attempts.most();
+        let retries = attempts.map(|most| (most - 1).saturating_mul(self.clients.into()));
+        retries.is_none_or(|retries| retries > budget.tokens.into())
     }
 
     /// Counts retries that are few enough to be sorted; returns the most in one slot.

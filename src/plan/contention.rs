@@ -12,7 +12,8 @@ use crate::job::Capacity;
 use crate::policy::{Decision, History, Policy};
 use crate::status::{Ending, Outcome};
 
-/// How many retries are simulated at most.
+/// How many retries at a server are simulated at most: those of clients that never give up have no
+/// end.
 const MOST_RETRIES: u64 = 10_000_000;
 
 /// What bounds the clients together.
@@ -53,21 +54,18 @@ pub(super) fn simulate<D: FnMut() -> f64>(
     tell: &mut impl FnMut(Duration),
 ) -> Tally {
     let failure: Ending = Outcome::Exited(1).into();
-    let mut bucket = Bucket::new(Duration::ZERO);
-    let mut takes = |now| {
-        let budget = bounds.budget.as_ref();
-        budget.is_none_or(|budget| bucket.take(budget, now))
-    };
+    let mut purse = bounds.budget.map(Purse::full);
     let mut done = Tally {
         attempts: u64::from(clients),
         ..Tally::default()
     };
     let mut waiting = BinaryHeap::new();
     let mut all: Vec<Client<D>> = Vec::new();
-    let mut next = |client: &mut Client<D>, now: Duration| {
+    let next = |client: &mut Client<D>, purse: &mut Option<Purse>, now: Duration| {
         let u = (client.draw)();
+        let mut is_paid = || purse.as_mut().is_none_or(|purse| purse.takes(now));
         match policy.decide(&mut client.history, &failure, now, u) {
-            Decision::Retry { delay, .. } if takes(now) => Some(now.saturating_add(delay)),
+            Decision::Retry { delay, .. } if is_paid() => Some(now.saturating_add(delay)),
             _ => None,
         }
     };
@@ -76,7 +74,7 @@ pub(super) fn simulate<D: FnMut() -> f64>(
             history: History::new(policy),
             draw: draws(number),
         };
-        match next(&mut client, Duration::ZERO) {
+        match next(&mut client, &mut purse, Duration::ZERO) {
             Some(at) => {
                 waiting.push(Reverse((at, all.len())));
                 // Those that give up at once take no room.
@@ -88,7 +86,7 @@ pub(super) fn simulate<D: FnMut() -> f64>(
     let mut server = Server::default();
     let mut retries = 0;
     while let Some(Reverse((at, index))) = waiting.pop() {
-        if retries == MOST_RETRIES {
+        if bounds.capacity.is_some() && retries == MOST_RETRIES {
             done.is_cut = true;
             return done;
         }
@@ -101,13 +99,42 @@ pub(super) fn simulate<D: FnMut() -> f64>(
         {
             done.served += 1;
             done.last = Some(at);
-        } else if let Some(again) = next(&mut all[index], at) {
+            if let Some(purse) = &mut purse {
+                purse.gets_back(at);
+            }
+        } else if let Some(again) = next(&mut all[index], &mut purse, at) {
             waiting.push(Reverse((again, index)));
         } else {
             done.gave_up += 1;
         }
     }
     done
+}
+
+/// A budget and what is left of it.
+struct Purse {
+    budget: Budget,
+    bucket: Bucket,
+}
+
+impl Purse {
+    /// With nothing spent.
+    fn full(budget: Budget) -> Self {
+        Self {
+            budget,
+            bucket: Bucket::new(Duration::ZERO),
+        }
+    }
+
+    /// Whether a token is left for a retry, which takes it.
+    fn takes(&mut self, now: Duration) -> bool {
+        self.bucket.take(&self.budget, now)
+    }
+
+    /// Refunds a success.
+    fn gets_back(&mut self, now: Duration) {
+        self.bucket.reward(&self.budget, now);
+    }
 }
 
 /// A server that serves the first attempts in each window of time.

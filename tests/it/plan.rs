@@ -187,13 +187,16 @@ fn the_memory_for_a_herd_does_not_grow_with_it() {
             (ulimit -v $kb; exec retry --plan --clients 1 >plan 2>&1) && break
         done
         ulimit -v $((kb + 8000)); exec retry --plan --clients 100000 -a 21";
-    let done = Sandbox::new().bash(script).run();
-    assert!(
-        done.exits(0)
-            .stdout
-            .contains("\nattempts of all clients: at most 2100000\n"),
-        "{done:?}"
-    );
+    // A budget for all of their retries bounds none of them.
+    for budget in ["", "--shared b --budget 2000000"] {
+        let done = Sandbox::new().bash(&format!("{script} {budget}")).run();
+        assert!(
+            done.exits(0)
+                .stdout
+                .contains("\nattempts of all clients: at most 2100000\n"),
+            "{done:?}"
+        );
+    }
 }
 
 // ── limits ──────────────────────────────────────────────────────────────────────────────────

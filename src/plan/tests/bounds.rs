@@ -87,6 +87,15 @@ fn a_plan_says_what_the_budget_leaves_of_the_herd() {
     );
 }
 
+#[test]
+fn those_that_are_served_give_back_to_the_budget_as_a_run_does() {
+    // At 1 s, ten of twenty are served and give back one token. It pays for one retry at 3 s.
+    let flags = "-a 5 --jitter none --shared b --budget 20 --capacity 10/1s";
+    let (done, _) = simulated_with(flags, 30);
+    assert_eq!((done.served, done.gave_up, done.attempts), (11, 19, 51));
+    assert_eq!(done.last, Some(Duration::from_secs(3)));
+}
+
 /// The same without jitter, counted another way: all wait for the same instants.
 fn in_waves(clients: u32, each: u32, waves: &[u64], window_ms: u64) -> (u32, u64) {
     let (mut left, mut attempts) = (clients, u64::from(clients));
