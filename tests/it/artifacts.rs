@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use snapbox::{Data, assert_data_eq, file};
 
 /// When the page was last changed in meaning.
-const DATE: &str = "2026-11-30";
+const DATE: &str = "2026-12-01";
 
 /// The generated sections, then those written by hand.
 fn page() -> String {
@@ -124,6 +124,40 @@ end
 "
     );
     own + &told + include_str!("artifacts/command.fish")
+}
+
+/// How far an example is indented when the page is shown, by the macro that stands before it.
+const INDENTED: &[(&str, usize)] = &[(".RS", 11), (".TP", 14), (".SH", 7), (".SS", 7)];
+
+/// A line as it is shown.
+fn shown(line: &str) -> String {
+    let escapes = [("\\-", "-"), ("\\(aq", "'"), ("\\(ha", "^"), ("\\e", "\\")];
+    escapes
+        .iter()
+        .fold(line.to_owned(), |line, (typed, shown)| {
+            line.replace(typed, shown)
+        })
+}
+
+#[test]
+fn every_example_of_the_man_page_fits_eighty_columns() {
+    let (mut indent, mut is_example, mut examples) = (0, false, 0);
+    for line in page().lines() {
+        if let Some((_, by)) = INDENTED.iter().find(|(macros, _)| line.starts_with(macros)) {
+            indent = *by;
+        }
+        match line {
+            ".EX" => is_example = true,
+            ".EE" => is_example = false,
+            _ if is_example => {
+                let width = indent + shown(line).chars().count();
+                assert!(width <= 80, "{width} columns: {line}");
+                examples += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(examples > 80, "{examples} lines of examples");
 }
 
 #[test]

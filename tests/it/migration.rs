@@ -159,6 +159,16 @@ fn every_line_for_those_who_come_from_elsewhere_does_what_the_other_tool_does() 
     });
 }
 
+#[test]
+fn what_the_page_calls_an_error_here_is_one() {
+    for options in ["-a -1", "--signal 0", "--timeout 1e3"] {
+        let done = Sandbox::new()
+            .retry(&format!("{options} -- echo ran"))
+            .run();
+        done.exits(125).stdout_is("");
+    }
+}
+
 /// Puts a script where it is found.
 fn stub(sandbox: &Sandbox, name: &str, script: &str) {
     let path = sandbox.path("bin").join(name);

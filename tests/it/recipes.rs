@@ -135,6 +135,7 @@ const RECIPES: &[(&str, &[Case])] = &[
     (
         "Failed to fetch",
         &[
+            ("[ \"$LC_ALL\" = C ]", 1, 0),
             (
                 "echo 'W: Failed to fetch x' >&2; [ $n != 3 ] || exit 0",
                 5,
@@ -161,8 +162,21 @@ const RECIPES: &[(&str, &[Case])] = &[
     ),
     ("'retry -- backup 2>&1", &[SECOND, FAILS]),
     ("--shared me.budget", &[SECOND, FAILS]),
-    ("--before-retry 'rm -rf repo'", &[SECOND, FAILS]),
-    ("Idempotency-Key", &[SECOND, FAILS]),
+    (
+        "--before-retry 'rm -rf repo'",
+        &[SECOND, FAILS, ("mkdir repo && [ $n = 3 ]", 3, 0)],
+    ),
+    ("Idempotency-Key: $RETRY_RUN_ID", &[SECOND, FAILS]),
+    ("Idempotency-Key: order-$ORDER", &[SECOND, FAILS]),
+    ("--retry-after @wait", &[SECOND, FAILS]),
+    // Values to choose.
+    ("-a 2 --base 100ms", &[SECOND, ("exit 9", 2, 9)]),
+    ("-a 4 --base 100ms --cap 2s", &[SECOND, ("exit 9", 4, 9)]),
+    ("-a 5 --timeout 5m --deadline 15m", &[SECOND, FAILS]),
+    (
+        "--cap 5m -a inf --deadline 2h",
+        &[SECOND, ("[ $n = 7 ] || exit 9", 7, 0)],
+    ),
     // The table of the README.
     ("--delay 5ms --deadline 1h -- cmd", &[SECOND]),
     ("-a inf --deadline 10m -- cmd", &[SECOND]),
@@ -178,14 +192,14 @@ const RECIPES: &[(&str, &[Case])] = &[
 
 /// Programs that stand in for those of the recipes.
 const PROGRAMS: &[&str] = &[
-    "curl", "git", "rsync", "apt-get", "docker", "npm", "make", "backup", "cmd", "deployer",
+    "curl", "git", "rsync", "apt-get", "docker", "npm", "make", "backup", "cmd", "deployer", "poll",
 ];
 
 /// Programs that only take what they are given.
 const TAKERS: &[&str] = &["tar", "logger", "notify", "man"];
 
 /// The lines of the manual's examples.
-fn of_the_manual() -> Vec<String> {
+pub(crate) fn of_the_manual() -> Vec<String> {
     let page = include_str!("../../man/sections.roff");
     let page = page.split(".SH COMING FROM").next().expect("a page");
     let blocks = page.split("\n.EX\n").skip(1);
@@ -222,14 +236,34 @@ fn of_the_readme() -> Vec<String> {
     lines.map(String::from).chain(cells).collect()
 }
 
-/// The line without what cron reads, and with delays that a test can wait for.
-fn as_run(line: &str) -> String {
+/// The line without what cron reads, with delays that a test can wait for, and with limits that a
+/// busy machine does not miss.
+pub(crate) fn as_run(line: &str) -> String {
     let joined = line.replace("\\\n", " ");
-    let joined = joined.split_whitespace().collect::<Vec<_>>().join(" ");
+    let joined: Vec<String> = joined
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let joined = joined.join("\n");
     let line = joined.strip_prefix("*/15 * * * * ").unwrap_or(&joined);
     let line = line.strip_prefix("@hourly ").unwrap_or(line);
     line.replace("--delay 5s", "--delay 5ms")
         .replace("--base 10s", "--base 10ms")
+        .replace("Retry-After: 30", "Retry-After: 0.01")
+        .replace(
+            "--timeout 900ms --deadline 2s",
+            "--timeout 15m --deadline 2h",
+        )
+}
+
+/// The one line of the manual that has this part, as it is run.
+#[track_caller]
+pub(crate) fn the_one_with(part: &str) -> String {
+    let lines = of_the_manual().into_iter().map(|line| as_run(&line));
+    let mut lines = lines.filter(|line| line.contains(part));
+    let line = lines.next().expect(part);
+    assert_eq!(lines.next(), None, "{part}");
+    line
 }
 
 /// Runs a line with programs that do this.
@@ -262,24 +296,9 @@ fn run(line: &str, does: &str) -> (Done, usize) {
 fn every_recipe_retries_what_may_pass_and_nothing_else() {
     let lines = of_the_manual().into_iter().chain(of_the_readme());
     let lines: Vec<String> = lines.map(|line| as_run(&line)).collect();
-    // What is not ours to run: jq on a log, the installation, the port of a service (see below),
-    // plans, and values to choose from.
-    let others = [
-        "jq -nR",
-        "cargo ",
-        "sudo ",
-        "tests/run",
-        "/dev/tcp",
-        "--plan -a",
-        "--plan --",
-    ];
-    let values = [
-        "--timeout 900ms",
-        "--timeout 10s --deadline 30s",
-        "5m --deadline 15m",
-        "-a inf --deadline 2h",
-    ];
-    let is_other = |line: &str| others.iter().chain(&values).any(|part| line.contains(part));
+    // Below: plans, and the port of a service. Not ours to run: the installation.
+    let others = ["retry --plan", "/dev/tcp", "cargo ", "sudo ", "tests/run"];
+    let is_other = |line: &str| others.iter().any(|part| line.contains(part));
     let ours: Vec<&String> = lines
         .iter()
         .filter(|line| line.contains("retry -") && !is_other(line))
@@ -311,12 +330,7 @@ fn every_recipe_retries_what_may_pass_and_nothing_else() {
 
 #[test]
 fn a_server_that_hangs_is_given_up_on_and_asked_again() {
-    let lines = of_the_manual();
-    let line = lines
-        .iter()
-        .find(|line| line.contains("--timeout 15s"))
-        .expect("a recipe");
-    let line = as_run(line).replace("--timeout 15s", "--timeout 300ms");
+    let line = the_one_with("--timeout 15s").replace("--timeout 15s", "--timeout 300ms");
     let (done, runs) = run(&line, "[ $n = 3 ] || exec sleep 60");
     done.exits(0).took_less_than(AT_ONCE);
     assert_eq!(runs, 3);
@@ -340,4 +354,89 @@ fn the_port_of_a_service_is_waited_for() {
         done.exits(1);
         assert!(done.stderr.contains("giving up"), "{done:?}");
     }
+}
+
+#[test]
+fn a_write_has_the_same_key_in_every_attempt() {
+    let sent = |part: &str| {
+        let line = format!("ORDER=7; {}", the_one_with(part));
+        let (done, _) = run(&line, "echo \"$*\"; [ $n = 2 ]");
+        done.exits(0);
+        let sent: Vec<&str> = done.stdout.lines().collect();
+        let [first, second] = sent[..] else {
+            panic!("{done:?}");
+        };
+        assert_eq!(first, second);
+        assert!(first.contains("-d amount=5"), "{first}");
+        assert!(first.contains("https://api.example.com/pay"), "{first}");
+        let (_, key) = first.split_once("Idempotency-Key: ").expect("a key");
+        key.split(' ').next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(sent("order-$ORDER"), "order-7");
+    let (one, other) = (sent("$RETRY_RUN_ID"), sent("$RETRY_RUN_ID"));
+    assert!(one.len() == 32 && one != other, "{one} {other}");
+}
+
+#[test]
+fn any_command_can_ask_for_a_wait() {
+    let (done, _) = run(&the_one_with("@wait"), "[ $n = 2 ]");
+    assert!(
+        done.exits(0).stderr.contains("(the server asks for 10ms)"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn every_plan_of_the_manual_is_printed() {
+    let block = the_one_with("retry --plan");
+    let plans: Vec<&str> = block.lines().collect();
+    assert!(plans.len() > 2, "{block}");
+    for plan in plans {
+        // What a pipe leads to is tried below.
+        let plan = plan.split(" | ").next().unwrap_or_default();
+        let done = Sandbox::new().bash(plan).run();
+        done.exits(0).stderr_is("");
+        assert!(done.stdout.contains("attempt"), "{plan}: {done:?}");
+    }
+}
+
+/// Whether a test that needs jq may go on.
+#[cfg(target_os = "linux")]
+fn has_jq() -> bool {
+    let found = Sandbox::new().bash("command -v jq >/dev/null").run();
+    crate::support::can_be_tried(found.status.success(), "jq")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn jq_reads_a_plan_and_a_week_of_the_log() {
+    if !has_jq() {
+        return;
+    }
+    let block = the_one_with("retry --plan");
+    let plan = block.lines().find(|line| line.contains("jq")).expect("jq");
+    let done = Sandbox::new().bash(plan).run();
+    done.exits(0).stdout_is("15000\n");
+
+    // An end that is old, and a line that was not written to its end.
+    let others = r#"
+        echo '{"event":"end","time":"2000-01-01T00:00:00.000Z","attempts":9,"reason":"budget"}'
+        echo '{"event":"end","ti'"#;
+    let line = of_the_manual()
+        .into_iter()
+        .find(|line| line.contains("jq -nR"));
+    let script = format!(
+        "R=\"retry -q $FAST --log retry.jsonl -a 3\"
+        $R -- false; $R -- true; $R -- sh -c '[ $RETRY_ATTEMPT = 2 ]'
+        {{ {others}\n}} >>retry.jsonl
+        {}",
+        line.expect("a recipe")
+    );
+    let done = Sandbox::new().bash(&script).run();
+    done.exits(0);
+    let counted: serde_json::Value = serde_json::from_str(&done.stdout).expect("an object");
+    let expected = serde_json::json!({
+        "runs": 3, "attempts": 6, "amplification": 2, "reasons": {"attempts": 1, "success": 2}
+    });
+    assert_eq!(counted, expected);
 }
