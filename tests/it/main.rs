@@ -39,6 +39,7 @@ mod process_group;
 #[cfg(target_os = "linux")]
 mod process_tree;
 mod recipes;
+mod recipes_with_curl;
 mod release;
 mod retry_after;
 mod retry_after_clients;
