@@ -160,7 +160,11 @@ pub(super) fn parse_capacity(text: &str) -> Result<Capacity, String> {
     let how = "write how many attempts are served in how long, like 100/1s";
     let (attempts, window) = text.split_once('/').ok_or(how)?;
     let attempts = whole_number(attempts.trim_end()).filter(|attempts| *attempts > 0);
-    let window = parse_duration(window.trim_start())?;
+    let window = window.trim_start();
+    if window.is_empty() {
+        return Err(how.into());
+    }
+    let window = parse_duration(window)?;
     match attempts {
         Some(attempts) if !window.is_zero() => Ok(Capacity { attempts, window }),
         _ => Err(how.into()),

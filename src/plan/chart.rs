@@ -12,14 +12,13 @@ const LONGEST_BAR: u64 = 40;
 
 /// Renders the busiest moment, the retries over time, and the number of attempts.
 pub(super) fn render(herd: &Herd, jitter: Jitter) -> Vec<String> {
-    let mut lines = vec![
-        String::new(),
-        format!("{} clients fail together at 0s", herd.clients),
-        busiest(herd, jitter),
-        String::new(),
-    ];
-    lines.extend(bars(herd));
-    lines.push(String::new());
+    let mut lines = vec![String::new(), busiest(herd, jitter), String::new()];
+    if !herd.bars.is_empty() {
+        let clients = counted(herd.clients.into(), "client");
+        lines.push(format!("{clients} failing together at 0s:"));
+        lines.extend(bars(herd));
+        lines.push(String::new());
+    }
     lines.push(herd.most_attempts.map_or_else(
         || "attempts of all clients: unbounded".into(),
         |most| format!("attempts of all clients: at most {most}"),
@@ -33,8 +32,10 @@ pub(super) fn render(herd: &Herd, jitter: Jitter) -> Vec<String> {
 
 fn busiest(herd: &Herd, jitter: Jitter) -> String {
     let busiest = match herd.busiest {
-        Busiest::Exactly(retries) => format!("busiest 10 ms: {retries} retries"),
-        Busiest::AtMost(retries) => format!("busiest 10 ms: at most {retries} retries"),
+        Busiest::Exactly(retries) => format!("busiest 10 ms: {}", counted_retries(retries)),
+        Busiest::AtMost(retries) => {
+            format!("busiest 10 ms: at most {}", counted_retries(retries))
+        }
     };
     match jitter {
         Jitter::None => busiest,
@@ -87,8 +88,8 @@ fn capacity(capacities: &Capacities, jitter: Jitter, clients: u32) -> Vec<String
     let mut lines = vec![
         String::new(),
         format!(
-            "a server that serves {} attempts per {}:",
-            capacities.capacity.attempts,
+            "a server that serves {} per {}:",
+            counted(capacities.capacity.attempts.into(), "attempt"),
             Shown(capacities.capacity.window)
         ),
     ];
@@ -100,6 +101,21 @@ fn capacity(capacities: &Capacities, jitter: Jitter, clients: u32) -> Vec<String
         lines.push("  (the simulation stops after ten million retries)".into());
     }
     lines
+}
+
+/// Returns a number of things, in the plural unless it is one.
+fn counted(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{number} {thing}s"),
+    }
+}
+
+fn counted_retries(number: u64) -> String {
+    match number {
+        1 => "1 retry".into(),
+        _ => format!("{number} retries"),
+    }
 }
 
 /// Returns the attempts per client, rounded half up to a tenth.

@@ -42,7 +42,8 @@ struct Object {
     worst_ms: Option<u64>,
     worst_with_timeout_ms: Option<u64>,
     totals_are_cut_by_deadline: bool,
-    expected_by_jitter_ms: ByJitter,
+    expected_by_jitter_ms: ByJitter<Option<u64>>,
+    expected_by_jitter_is_cut_by_deadline: ByJitter<bool>,
     cap_from_retry: Option<u64>,
     last_attempt_by_deadline: Option<Last>,
     shared_budget: Option<u32>,
@@ -51,17 +52,14 @@ struct Object {
 }
 
 #[derive(Serialize)]
-struct ByJitter {
-    none: Option<u64>,
-    equal: Option<u64>,
-    full: Option<u64>,
+struct ByJitter<T> {
+    none: T,
+    equal: T,
+    full: T,
 }
 
-impl From<&Plan> for ByJitter {
-    fn from(plan: &Plan) -> Self {
-        let [none, equal, full] = plan
-            .by_jitter
-            .map(|(_, expected)| expected.total.map(rounded));
+impl<T> From<[T; 3]> for ByJitter<T> {
+    fn from([none, equal, full]: [T; 3]) -> Self {
         Self { none, equal, full }
     }
 }
@@ -109,6 +107,7 @@ struct Sample {
 impl Object {
     fn new(job: &Job, plan: &Plan) -> Self {
         let backoff = &job.policy.backoff;
+        let expected = plan.by_jitter.map(|(_, expected)| expected);
         Self {
             schema: SCHEMA,
             max_attempts: super::attempts(plan.retries),
@@ -125,7 +124,8 @@ impl Object {
             worst_ms: plan.worst.map(rounded),
             worst_with_timeout_ms: plan.worst_with_timeout.map(rounded),
             totals_are_cut_by_deadline: plan.is_cut,
-            expected_by_jitter_ms: ByJitter::from(plan),
+            expected_by_jitter_ms: expected.map(|expected| expected.total.map(rounded)).into(),
+            expected_by_jitter_is_cut_by_deadline: expected.map(|expected| expected.is_cut).into(),
             cap_from_retry: plan.cap_from,
             last_attempt_by_deadline: plan.last.as_ref().map(Last::from),
             shared_budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),

@@ -185,7 +185,7 @@ const RECIPES: &[(&str, &[Case])] = &[
         "--retry-on 75 -- cmd",
         &[("exit 75", 5, 75), ("exit 74", 1, 74)],
     ),
-    ("-q --output on-failure -- cmd", &[SECOND, FAILS]),
+    ("--output on-failure -- cmd", &[SECOND, FAILS]),
     ("--base 250ms --plan", &[("", 0, 0)]),
     ("--generate man", &[("", 0, 0)]),
 ];

@@ -137,3 +137,8 @@ fn a_plan_for_programs_has_nothing_where_there_is_no_bound() {
 fn a_server_that_serves_only_so_many() {
     check("a_server_that_serves_only_so_many");
 }
+
+#[test]
+fn a_herd_without_retries_has_no_chart() {
+    check("a_herd_without_retries_has_no_chart");
+}
