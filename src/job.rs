@@ -53,11 +53,11 @@ pub(crate) struct Sharing {
 pub(crate) struct Crowd {
     /// How many there are.
     pub(crate) clients: u32,
-    /// What the server that they call can serve.
+    /// The capacity of the server that they call.
     pub(crate) capacity: Option<Capacity>,
 }
 
-/// What a server can serve: the first so many attempts in each window of time.
+/// The capacity of a server: it serves the first so many attempts in each window of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
     /// The attempts that are served, at least 1.

@@ -28,7 +28,7 @@ pub(super) struct Herd {
     pub(super) busiest_without_jitter: u64,
     /// The most attempts of all clients together; none means unbounded.
     pub(super) most_attempts: Option<u128>,
-    /// What becomes of them at a server that can serve only so many, if that was asked.
+    /// Their fate at a server of limited capacity, if there is one.
     pub(super) capacities: Option<Capacities>,
 }
 
@@ -77,7 +77,7 @@ impl Herd {
     }
 }
 
-/// What becomes of the clients of a server that can serve only so many.
+/// The fate of the clients of a server of limited capacity.
 #[derive(Debug)]
 pub(super) struct Capacities {
     pub(super) capacity: Capacity,

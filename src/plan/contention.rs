@@ -16,7 +16,7 @@ use crate::status::{Ending, Outcome};
 /// end.
 const MOST_RETRIES: u64 = 10_000_000;
 
-/// What bounds the clients together.
+/// The bounds that the clients share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
     /// The retries that they share.
@@ -25,7 +25,7 @@ pub(super) struct Bounds {
     pub(super) capacity: Option<Capacity>,
 }
 
-/// What becomes of the clients.
+/// How many clients are served, and at what cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     /// How many are served in the end.

@@ -46,7 +46,7 @@ pub(super) struct Interest<'a> {
     heads: Option<&'a RetryAfterSource>,
     /// Whether any output counts as activity.
     for_activity: bool,
-    /// What is held back.
+    /// The streams that are held back.
     pub(super) output: Output,
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Streams<'a> {
     taps: Vec<Tap>,
     /// Taps on the output of processes that outlived their attempt.
     background: BackgroundTaps,
-    /// What is held back.
+    /// The output that is held back.
     held: Option<HeldOutput>,
     matched: Matched,
     /// Why input can no longer be passed on.

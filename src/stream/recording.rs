@@ -27,7 +27,7 @@ const MOST_MOVED: usize = 1024 * 1024;
 pub(crate) const NOT_HELD: &str =
     "cannot keep the output for --stdout or --output; set TMPDIR to where there is room";
 
-/// What becomes of output that comes now.
+/// The fate of output that comes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It is recorded.

@@ -201,7 +201,7 @@ pub(in crate::cli) enum ShownName {
     OnFailure,
 }
 
-/// What `--generate` prints.
+/// The text that `--generate` prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum Artifact {
     Man,
