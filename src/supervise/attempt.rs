@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Error, Result};
 
 use super::child::{ChildEnd, SpawnedChild, reap_orphans};
+use super::kernel::Kernel;
 use super::spawn::Role;
 use super::spawn_error::fault;
 use super::{Supervisor, signal_queue};
@@ -17,7 +18,7 @@ use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
 use crate::stream::{Findings, Loss, NOT_HELD};
 use crate::sys::fd::ChildStdio;
-use crate::sys::{self, terminal};
+use crate::sys::terminal;
 
 /// The time our readers have for the rest of the output after a fatal signal or a time limit.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
@@ -25,7 +26,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// The error when output cannot be passed on.
 pub(super) const NOT_WRITTEN: &str = "cannot write to stdout what the command has written";
 
-impl Supervisor<'_> {
+impl<K: Kernel> Supervisor<'_, K> {
     /// Returns the escalation that ends an attempt at its limit.
     pub(super) fn escalation(&self, attempt: &Attempt<'_>) -> Escalation {
         Escalation::new(attempt.ends_by, self.supervision.kill_after)
@@ -42,23 +43,22 @@ impl Supervisor<'_> {
         let modes = escalation.has_limit().then(terminal::modes).flatten();
         // With signals blocked, one that arrives from here on stays pending until it can be passed
         // on.
-        let held = sys::hold_signals();
-        let early_signals = self.signal_queue.take();
+        let hold = self.kernel.hold_signals();
+        let early_signals = self.kernel.take_signals();
         let arrived = early_signals
             .iter()
             .map(|event| event.signal)
-            .chain(self.held_back(&held));
+            .chain(self.kernel.held_back(&hold));
         if let Some(signal) = arrived
             .into_iter()
             .find(|signal| signal_queue::is_fatal(*signal))
         {
-            sys::release_signals(&held);
             return Ok(ChildEnd {
                 interrupted: Some(signal),
                 ..Outcome::Killed(signal).into()
             });
         }
-        let started = self.spawner.spawn(role, attempt, &stdio);
+        let started = self.spawner.spawn(&self.kernel, role, attempt, &stdio);
         // Close our copies: with only the command holding the streams, their end is noticed.
         drop(stdio);
         let spawned = started.map(|started| SpawnedChild {
@@ -66,8 +66,9 @@ impl Supervisor<'_> {
             pid: started.pid,
             env_markers: self.spawner.env_markers(attempt),
             early_signals,
+            shares_group: self.shares_group,
         });
-        sys::release_signals(&held);
+        drop(hold);
         match spawned {
             Ok(spawned) => {
                 let end = self.watch(spawned, escalation, emit)?;
@@ -98,12 +99,12 @@ impl Supervisor<'_> {
                 let patience_ends = self.now() + PATIENCE;
                 gives_up = gives_up.into_iter().chain([patience_ends]).min();
             }
-            reap_orphans(None);
+            reap_orphans(&self.kernel, self.us, None);
             let left = gives_up.map(|ends| ends.saturating_sub(self.now()));
             if self.streams.is_drained() || left.is_some_and(|left| left.is_zero()) {
                 return Ok(interrupted);
             }
-            self.signal_queue.wait(left, self.streams.watched())?;
+            self.kernel.wait(left, true, self.streams.watched())?;
         }
     }
 

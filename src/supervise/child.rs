@@ -2,15 +2,14 @@
 
 use std::io;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, getpid, waitid};
+use rustix::process::Pid;
 
-use super::process_tree::{ProcessTree, Scope};
+use super::kernel::{Kernel, Then, Us};
+use super::process_tree::{ProcessTree, Scope, is};
 use super::signal_queue::SignalEvent;
 use crate::escalation::Escalation;
 use crate::signal::Signal;
-use crate::status::{Ending, OWN_FAILURE, Outcome};
-use crate::sys;
+use crate::status::{Ending, Outcome};
 
 /// A child that was just started.
 pub(super) struct SpawnedChild {
@@ -21,6 +20,8 @@ pub(super) struct SpawnedChild {
     pub(super) missed: u64,
     /// The environment entries that mark this attempt's processes.
     pub(super) env_markers: [Vec<u8>; 2],
+    /// Whether it is in our own group.
+    pub(super) shares_group: bool,
 }
 
 /// How a child ended.
@@ -67,17 +68,17 @@ pub(super) struct RunningChild {
     pub(super) interrupted: Option<Signal>,
     /// The last fatal signal passed on to the command's group.
     pub(super) fatal_passed_on: Option<Signal>,
-    /// The child's wait status, if it was reaped before the rest of its group was gone.
-    reaped: Option<WaitIdStatus>,
+    /// How the child ended, if it was reaped before the rest of its group was gone.
+    reaped: Option<Outcome>,
     /// The messages (USR1, USR2) passed on to the command.
     pub(super) messages_sent: Vec<Signal>,
 }
 
 impl RunningChild {
     /// Supervises a child that was just spawned, with its limits.
-    pub(super) fn new(spawned: SpawnedChild, escalation: Escalation, shares_group: bool) -> Self {
+    pub(super) fn new(us: Us, spawned: SpawnedChild, escalation: Escalation) -> Self {
         let child = spawned.pid;
-        let scope = if shares_group {
+        let scope = if spawned.shares_group {
             Scope::Descendants(child)
         } else {
             Scope::Group(child)
@@ -85,7 +86,7 @@ impl RunningChild {
         Self {
             child,
             escalation,
-            process_tree: ProcessTree::new(scope, spawned.env_markers),
+            process_tree: ProcessTree::new(us, scope, spawned.env_markers),
             missed: spawned.missed,
             interrupted: None,
             fatal_passed_on: None,
@@ -94,23 +95,24 @@ impl RunningChild {
         }
     }
 
-    /// Returns the child's wait status once it has ended. It is not reaped while its pid is needed.
-    pub(super) fn ended(&mut self) -> io::Result<Option<WaitIdStatus>> {
+    /// Returns how the child ended, once it has. It is not reaped while its pid is needed.
+    pub(super) fn ended(&mut self, kernel: &impl Kernel) -> io::Result<Option<Outcome>> {
         if self.reaped.is_some() {
-            return Ok(self.reaped);
+            return Ok(self.reaped.clone());
         }
-        let ended = wait_for(self.child, WaitIdOptions::NOWAIT)?;
+        let ended = kernel.ended(Some(self.child), Then::Keep)?;
+        let ended = ended.map(|(_, outcome)| outcome);
         if ended.is_some() && self.escalation.has_timed_out() && self.process_tree.must_be_asked() {
-            self.reap()?;
-            self.reaped = ended;
+            self.reap(kernel)?;
+            self.reaped.clone_from(&ended);
         }
         Ok(ended)
     }
 
     /// Reaps the child, which must have ended, unless that has been done.
-    pub(super) fn reap(&mut self) -> io::Result<()> {
+    pub(super) fn reap(&mut self, kernel: &impl Kernel) -> io::Result<()> {
         if self.reaped.is_none() {
-            wait_for(self.child, WaitIdOptions::empty())?;
+            kernel.ended(Some(self.child), Then::Reap)?;
             self.process_tree.note_reaped();
         }
         Ok(())
@@ -121,33 +123,34 @@ impl RunningChild {
         self.reaped.is_none().then_some(self.child)
     }
 
-    pub(super) fn send(&mut self, signal: Signal) {
-        let sent = self.process_tree.signal(signal);
-        self.heed(sent);
+    /// Sends a signal to the child and all members.
+    pub(super) fn send(&mut self, kernel: &impl Kernel, signal: Signal) {
+        let sent = self.process_tree.signal(kernel, signal);
+        self.heed(&sent);
     }
 
-    pub(super) fn kill(&mut self) {
-        let sent = self.process_tree.kill();
-        self.heed(sent);
+    /// Sends KILL to the child and all members.
+    pub(super) fn kill(&mut self, kernel: &impl Kernel) {
+        let sent = self.process_tree.kill(kernel);
+        self.heed(&sent);
     }
 
-    fn heed(&mut self, sent: io::Result<()>) {
-        if sent.is_err_and(|error| error.raw_os_error() == Some(libc::EPERM)) {
+    fn heed(&mut self, sent: &io::Result<()>) {
+        if is(sent, libc::EPERM) {
             self.escalation.record_refusal();
         }
     }
 
-    /// Returns how the attempt ended, given the child's wait status.
-    pub(super) fn end(&self, status: &WaitIdStatus) -> ChildEnd {
-        let died_of = status.terminating_signal().and_then(Signal::from_number);
-        let code = status
-            .exit_status()
-            .and_then(|code| u8::try_from(code & 0xff).ok());
-        let outcome = match (self.escalation.has_timed_out(), died_of, code) {
-            (true, _, _) => Outcome::TimedOut,
-            (false, Some(signal), _) => Outcome::Killed(signal),
-            // One of the two is always there; if not, it must not look like a success.
-            (false, None, code) => Outcome::Exited(code.unwrap_or(OWN_FAILURE)),
+    /// Returns how the attempt ended, given how the child did.
+    pub(super) fn end(&self, child: Outcome) -> ChildEnd {
+        let died_of = match child {
+            Outcome::Killed(signal) => Some(signal),
+            _ => None,
+        };
+        let outcome = if self.escalation.has_timed_out() {
+            Outcome::TimedOut
+        } else {
+            child
         };
         // A message that killed the command would have ended the pipeline without retry, too.
         let died_of_message = died_of.filter(|signal| self.messages_sent.contains(signal));
@@ -181,27 +184,14 @@ pub(super) fn number(pid: Pid) -> Option<u32> {
 
 /// Reaps all ended children but `ours`: as PID 1 we adopt every orphan of the container. An orphan
 /// queued behind our own child, while that may not be reaped yet, has to wait.
-pub(super) fn reap_orphans(ours: Option<Pid>) {
-    if getpid() != Pid::INIT {
+pub(super) fn reap_orphans(kernel: &impl Kernel, us: Us, ours: Option<Pid>) {
+    if !us.is_init() {
         return;
     }
-    while let Some(orphan) = sys::some_ended_child().filter(|ended| Some(*ended) != ours) {
-        if !matches!(wait_for(orphan, WaitIdOptions::empty()), Ok(Some(_))) {
+    while let Ok(Some((orphan, _))) = kernel.ended(None, Then::Keep) {
+        let is_kept = Some(orphan) == ours;
+        if is_kept || !matches!(kernel.ended(Some(orphan), Then::Reap), Ok(Some(_))) {
             return;
-        }
-    }
-}
-
-/// Polls for the child's end, and reaps it unless `options` holds NOWAIT.
-///
-/// # Errors
-/// When there is no such child.
-pub(super) fn wait_for(child: Pid, options: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
-    loop {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | options;
-        match waitid(WaitId::Pid(child), options) {
-            Err(Errno::INTR) => {}
-            other => return other.map_err(io::Error::from),
         }
     }
 }

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::Supervisor;
 use super::child::reap_orphans;
+use super::kernel::Kernel;
 use super::signal_queue::{self, SignalEvent};
 use crate::bucket::BudgetOp;
 use crate::engine::{Emit, Token, World as _};
@@ -17,7 +18,7 @@ use crate::sys::terminal;
 /// The shortest delay with a countdown; a shorter one would only flicker.
 const SHORTEST_COUNTDOWN: Duration = Duration::from_secs(1);
 
-impl Supervisor<'_> {
+impl<K: Kernel> Supervisor<'_, K> {
     /// Waits until a time, or returns the fatal signal that ended the wait. It wakes once a second
     /// for a countdown, else never.
     pub(super) fn wait_until(
@@ -26,7 +27,7 @@ impl Supervisor<'_> {
         emit: &mut Emit<'_>,
     ) -> Result<Option<Signal>> {
         // A background writer would write behind it.
-        let counts_down = self.counts_down
+        let counts_down = self.stop_handler.is_some()
             && until.saturating_sub(self.now()) > SHORTEST_COUNTDOWN
             && !self.streams.has_background_writers()
             && terminal::may_change();
@@ -35,7 +36,9 @@ impl Supervisor<'_> {
             return waited;
         }
         emit(&Event::Waited);
-        self.signal_queue.obey_stops();
+        if let Some(handler) = &self.stop_handler {
+            handler.remove();
+        }
         // A ^Z that came at the last moment is not lost.
         let late = self.drain_signals(emit);
         Ok(waited?.or(late))
@@ -51,7 +54,7 @@ impl Supervisor<'_> {
             if let Some(signal) = self.drain_signals(emit) {
                 return Ok(Some(signal));
             }
-            reap_orphans(None);
+            reap_orphans(&self.kernel, self.us, None);
             self.streams.pump();
             self.warn_of_shortage(emit);
             let left = until.saturating_sub(self.now());
@@ -60,25 +63,29 @@ impl Supervisor<'_> {
             }
             let mut wake = left;
             if counts_down {
-                // A stop has removed the handler.
-                self.signal_queue.handle_stops()?;
+                if let Some(handler) = &mut self.stop_handler {
+                    // A stop has removed it.
+                    handler.install()?;
+                }
                 if terminal::is_in_front() {
                     emit(&Event::Waiting(left));
                 }
                 wake = until_next_second(left);
             }
-            self.signal_queue.wait(Some(wake), self.streams.watched())?;
+            self.kernel.wait(Some(wake), true, self.streams.watched())?;
         }
     }
 
     /// Handles all queued signals, and returns the first fatal one, if any.
     pub(super) fn drain_signals(&mut self, emit: &mut Emit<'_>) -> Option<Signal> {
         let mut fatal = None;
-        for SignalEvent { signal, .. } in self.signal_queue.take() {
+        for SignalEvent { signal, .. } in self.kernel.take_signals() {
             if signal == Signal::TSTP {
                 // Handled only during a countdown, whose line must not stay.
                 emit(&Event::Waited);
-                self.signal_queue.stop();
+                if let Some(handler) = &self.stop_handler {
+                    handler.stop();
+                }
             } else if !signal_queue::is_fatal(signal) {
                 if signal_queue::is_message(signal) {
                     emit(&Event::Ignored(signal));
@@ -106,7 +113,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
-impl Supervisor<'_> {
+impl<K: Kernel> Supervisor<'_, K> {
     /// Applies `op` as soon as nobody else has the lock. A token that cannot be taken is said once,
     /// and retries go on: a budget is there to spare others, not to fail a run. A success that
     /// cannot refund needs no warning, because no retry will follow.
@@ -139,7 +146,7 @@ impl Supervisor<'_> {
                         return Ok(Token::Interrupted(signal));
                     }
                     self.streams.pump();
-                    self.signal_queue.wait(Some(nap), self.streams.watched())?;
+                    self.kernel.wait(Some(nap), true, self.streams.watched())?;
                     nap = (nap * 2).min(LONGEST_NAP);
                     continue;
                 }

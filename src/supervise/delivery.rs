@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use super::Supervisor;
 use super::attempt::{NOT_WRITTEN, PATIENCE};
 use super::child::reap_orphans;
+use super::kernel::Kernel;
 use crate::engine::{DeliveryAbort, Emit, Verdict, World as _};
 use crate::signal::Signal;
 use crate::stream::Progress;
@@ -15,7 +16,7 @@ use crate::stream::Progress;
 /// The time for what is held when a fatal signal ends a delay.
 const HASTE: Duration = Duration::from_millis(50);
 
-impl Supervisor<'_> {
+impl<K: Kernel> Supervisor<'_, K> {
     /// Delivers what is due until it is done, or until its readers have had their time. Returns
     /// what cut the delivery short, if that changes how the run ends.
     pub(super) fn deliver_until_done(
@@ -29,7 +30,7 @@ impl Supervisor<'_> {
             if let Some(signal) = self.drain_signals(emit) {
                 return Ok(Some(DeliveryAbort::Signal(signal)));
             }
-            reap_orphans(None);
+            reap_orphans(&self.kernel, self.us, None);
             self.streams.pump();
             match self.streams.deliver() {
                 Ok(Progress::Done) => return Ok(None),
@@ -42,7 +43,7 @@ impl Supervisor<'_> {
                         let abort = signal.unwrap_or(DeliveryAbort::Deadline);
                         return Ok((verdict == Verdict::Succeeded).then_some(abort));
                     }
-                    self.signal_queue.wait(left, self.streams.watched())?;
+                    self.kernel.wait(left, true, self.streams.watched())?;
                 }
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                     return Ok(Some(DeliveryAbort::Signal(Signal::PIPE)));

@@ -1,4 +1,4 @@
-//! The real world: real commands, real signals, real time.
+//! The world of commands, signals and time, upon a [`Kernel`], which tests simulate.
 //!
 //! One thread and one blocking call. A child's end is just another signal, so only the loops of
 //! this room reap or kill, and no signal can go to a process that is reaped.
@@ -7,6 +7,7 @@ mod attempt;
 mod child;
 mod delay;
 mod delivery;
+mod kernel;
 mod process_tree;
 mod signal_queue;
 mod spawn;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use std::{env, mem};
 
 use anyhow::{Context as _, Result};
+use rustix::process::getpid;
 
 use crate::bucket::BudgetOp;
 use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
@@ -27,16 +29,17 @@ use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::status::Ending;
 use crate::stream::{Due, SharedRecording, Streams};
-use crate::sys::{self, Mask, startup, terminal};
+use crate::sys::{self, StopHandler, startup, terminal};
 use attempt::{Launch, hook_not_started, not_started};
 use child::ChildEnd;
+use kernel::{Kernel, System, Us};
 use signal_queue::SignalQueue;
 use spawn::{Role, Spawner};
 
-/// The [`World`] of real processes, signals and time, for one job.
-pub(crate) struct Supervisor<'a> {
-    begun: Instant,
-    signal_queue: SignalQueue,
+/// The [`World`] of processes, signals and time, for one job.
+pub(crate) struct Supervisor<'a, K> {
+    kernel: K,
+    us: Us,
     spawner: Spawner,
     supervision: Supervision,
     shares_group: bool,
@@ -48,8 +51,8 @@ pub(crate) struct Supervisor<'a> {
     /// The fatal signal received during the last attempt, if any.
     interrupted: Option<Signal>,
     warns: Warnings,
-    /// Whether delays show a countdown, where there is a terminal for it.
-    counts_down: bool,
+    /// Handles ^Z in a delay with a countdown; none if delays show none.
+    stop_handler: Option<StopHandler>,
 }
 
 /// Warnings still to be given, once each, before a retry.
@@ -60,7 +63,7 @@ struct Warnings {
     spent: bool,
 }
 
-impl<'a> Supervisor<'a> {
+impl<'a> Supervisor<'a, System> {
     /// Installs the signal handlers and opens the streams. `begun` is when the run began.
     ///
     /// # Errors
@@ -75,17 +78,21 @@ impl<'a> Supervisor<'a> {
         };
         let spawner =
             Spawner::new(job, run_id, !shares_group, signals).context("cannot use these words")?;
+        let counts_down = job.format == Format::Text
+            && job.verbosity != Verbosity::Quiet
+            && job.streams.output != Output::OnFailure;
         Ok(Self {
-            begun,
-            signal_queue,
+            stop_handler: counts_down.then(|| signal_queue.stop_handler()),
+            kernel: System::new(begun, signal_queue),
+            us: Us {
+                pid: getpid(),
+                leads_session: shares_group && sys::leads_session(),
+            },
             spawner,
             supervision: job.supervision,
             shares_group,
             streams: Streams::open(job, startup::output_was_closed())?,
             shared: job.sharing.as_ref().map(Shared::new),
-            counts_down: job.format == Format::Text
-                && job.verbosity != Verbosity::Quiet
-                && job.streams.output != Output::OnFailure,
             deadline: job.policy.deadline,
             interrupted: None,
             warns: Warnings {
@@ -94,7 +101,9 @@ impl<'a> Supervisor<'a> {
             },
         })
     }
+}
 
+impl<K: Kernel> Supervisor<'_, K> {
     /// Whether the command leads a process group of its own.
     pub(crate) fn leads_group(&self) -> bool {
         !self.shares_group
@@ -111,20 +120,11 @@ impl<'a> Supervisor<'a> {
             emit(&Event::NoRoomForOutput(described(&error)));
         }
     }
-
-    /// Returns the handled signals that are pending and were not blocked in `held`, the mask before
-    /// ours.
-    fn held_back(&self, held: &Mask) -> Vec<Signal> {
-        let pending = sys::pending();
-        let ours = self.signal_queue.handled().iter().copied();
-        ours.filter(|signal| pending.has(*signal) && !held.has(*signal))
-            .collect()
-    }
 }
 
-impl World for Supervisor<'_> {
+impl<K: Kernel> World for Supervisor<'_, K> {
     fn now(&self) -> Duration {
-        self.begun.elapsed()
+        self.kernel.now()
     }
 
     fn attempt(&mut self, attempt: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Ending> {

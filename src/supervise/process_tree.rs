@@ -7,18 +7,14 @@ use std::os::fd::OwnedFd;
 
 use rustix::process::Pid;
 
+use super::kernel::{Kernel, Process, Us};
 use crate::signal::Signal;
 use crate::sys::fd::is_ready;
+use members::{has_ended, watch};
+pub(super) use signals::is;
 use signals::{Outsider, Outsiders};
 
-#[cfg(not(target_os = "linux"))]
-mod other;
-#[cfg(not(target_os = "linux"))]
-use other::{find, has_ended, has_lost_parent, outside, watch};
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
-use linux::{find, has_ended, has_lost_parent, outside, watch};
+mod members;
 mod signals;
 
 /// The most members watched at a time, because descriptors are few.
@@ -34,20 +30,13 @@ pub(super) enum Scope {
     Descendants(Pid),
 }
 
-/// A process, identified by pid and start time, because pids are reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Process {
-    pid: Pid,
-    started: u64,
-}
-
 /// A member, and if it is watched, a descriptor that becomes readable when it ends.
 struct Member {
     process: Process,
     watch: Option<OwnedFd>,
 }
 
-/// The result of [`find`].
+/// The result of [`ProcessTree::find`].
 struct Found {
     members: Vec<Process>,
     /// The start time of the newest process.
@@ -68,6 +57,7 @@ enum Knowledge {
 
 /// The members other than the child itself, for which we wait as its parent.
 pub(super) struct ProcessTree {
+    us: Pid,
     scope: Scope,
     /// Entries in the environment of every process of this attempt, unless it has changed them.
     /// They identify a descendant whose parents are gone.
@@ -87,8 +77,9 @@ pub(super) struct ProcessTree {
 
 impl ProcessTree {
     /// Has no members before [`ProcessTree::refresh`].
-    pub(super) fn new(scope: Scope, env_markers: [Vec<u8>; 2]) -> Self {
+    pub(super) fn new(us: Us, scope: Scope, env_markers: [Vec<u8>; 2]) -> Self {
         Self {
+            us: us.pid,
             scope,
             env_markers,
             members: Vec::new(),
@@ -101,12 +92,10 @@ impl ProcessTree {
     }
 
     /// Looks for live members, and returns whether it found new ones.
-    pub(super) fn refresh(&mut self) -> bool {
-        let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
-        let found = find(self.scope, &self.env_markers, &known, self.struck);
-        let Some(found) = found else {
+    pub(super) fn refresh(&mut self, kernel: &impl Kernel) -> bool {
+        let Some(found) = self.find(kernel) else {
             self.knowledge = Knowledge::None;
-            self.prune_exited();
+            self.prune_exited(kernel);
             return false;
         };
         let Found {
@@ -121,22 +110,22 @@ impl ProcessTree {
                 process,
                 watch: None,
             }));
-        self.prune_exited();
+        self.prune_exited(kernel);
         any
     }
 
     /// Drops the members that have ended, and keeps some of the others watched.
-    pub(super) fn prune_exited(&mut self) {
+    pub(super) fn prune_exited(&mut self, kernel: &impl Kernel) {
         self.members
             .retain(|member| !member.watch.as_ref().is_some_and(is_ready));
         while self.members.iter().all(|member| member.watch.is_none()) && !self.members.is_empty() {
             for member in self.members.iter_mut().take(MOST_WATCHES) {
-                member.watch = watch(member.process).ok();
+                member.watch = watch(kernel, member.process).ok();
             }
             // One that cannot be watched may have ended just now.
             let before = self.members.len();
             self.members
-                .retain(|member| member.watch.is_some() || !has_ended(member.process));
+                .retain(|member| member.watch.is_some() || !has_ended(kernel, member.process));
             if self.members.len() == before {
                 return;
             }
@@ -154,15 +143,15 @@ impl ProcessTree {
     }
 
     /// Whether no member is left.
-    pub(super) fn is_gone(&mut self) -> bool {
-        self.prune_exited();
+    pub(super) fn is_gone(&mut self, kernel: &impl Kernel) -> bool {
+        self.prune_exited(kernel);
         if self.members.is_empty() {
             // A second look finds processes that a member started in its last moments.
-            self.refresh();
+            self.refresh(kernel);
         }
         self.members.is_empty()
             && match self.knowledge {
-                Knowledge::None => !self.answers(),
+                Knowledge::None => !self.answers(kernel),
                 Knowledge::Partial => false,
                 Knowledge::Whole => true,
             }
@@ -201,15 +190,15 @@ impl ProcessTree {
 
     /// Records the processes outside the group that get the signal arriving now if the child's end
     /// orphans them.
-    pub(super) fn note_outsiders(&mut self) {
+    pub(super) fn note_outsiders(&mut self, kernel: &impl Kernel) {
         if let Scope::Group(leader) = self.scope {
-            self.outsiders.note(leader);
+            self.outsiders.note(kernel, leader);
         }
     }
 
     /// Sends a signal that the child got before it ended to the processes outside its group that
     /// its end has orphaned.
-    pub(super) fn pass_to_orphans(&mut self, signal: Signal) {
-        self.outsiders.pass_to_orphans(signal);
+    pub(super) fn pass_to_orphans(&mut self, kernel: &impl Kernel, signal: Signal) {
+        self.outsiders.pass_to_orphans(kernel, signal);
     }
 }

@@ -2,22 +2,22 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::process::{Pid, getpid, getsid};
+use rustix::process::{Pid, getpid};
 
+use super::kernel::Us;
 use crate::signal::Signal;
 use crate::sys::fd::pipe_without_waits;
 use crate::sys::{self, SavedDisposition, SignalState, StopHandler, startup};
 
 /// A signal as it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SignalEvent {
-    pub(super) signal: Signal,
+pub(crate) struct SignalEvent {
+    pub(crate) signal: Signal,
     /// Whether the kernel generated it, as it does for ^C, and no process sent it.
-    pub(super) from_kernel: bool,
+    pub(crate) from_kernel: bool,
 }
 
 /// The signals that have arrived, in a pipe that the handlers write to.
@@ -25,7 +25,6 @@ pub(super) struct SignalQueue {
     reader: OwnedFd,
     writer: &'static OwnedFd,
     handled: Vec<Signal>,
-    stop_handler: StopHandler,
 }
 
 /// Whether this signal ends the retrying.
@@ -41,11 +40,10 @@ pub(super) fn is_message(signal: Signal) -> bool {
 
 /// Whether the terminal sends this signal to the whole foreground group, the command included. A
 /// hang-up goes to the session leader alone, if there is one.
-pub(super) fn is_given_to_the_group(signal: Signal) -> bool {
-    let leads_session = || getsid(None).is_ok_and(|session| session == getpid());
+pub(super) fn is_given_to_the_group(signal: Signal, us: Us) -> bool {
     match signal {
         Signal::INT | Signal::QUIT => true,
-        Signal::HUP => !leads_session(),
+        Signal::HUP => !us.leads_session,
         _ => false,
     }
 }
@@ -67,7 +65,6 @@ impl SignalQueue {
             reader,
             writer,
             handled: Vec::with_capacity(20),
-            stop_handler: StopHandler::default(),
         };
         let dispositions = queue.handle_all();
         sys::release_signals(&mask);
@@ -117,26 +114,13 @@ impl SignalQueue {
         &self.handled
     }
 
-    /// Handles ^Z until [`Self::obey_stops`]. A stop removes the handler.
-    ///
-    /// # Errors
-    /// When the system refuses a handler.
-    pub(super) fn handle_stops(&mut self) -> io::Result<()> {
-        self.stop_handler.install(self.writer)
-    }
-
-    /// Restores the default action of ^Z.
-    pub(super) fn obey_stops(&self) {
-        self.stop_handler.remove();
-    }
-
-    /// Stops this process, as ^Z would have, until it is continued.
-    pub(super) fn stop(&self) {
-        self.stop_handler.stop();
+    /// Returns a handler of ^Z that is not installed yet.
+    pub(super) fn stop_handler(&self) -> StopHandler {
+        StopHandler::new(self.writer)
     }
 
     /// Takes the signals that have arrived, in order.
-    pub(super) fn take(&mut self) -> Vec<SignalEvent> {
+    pub(super) fn take(&self) -> Vec<SignalEvent> {
         let mut events = Vec::new();
         let mut buffer = [0; 512];
         loop {
@@ -162,20 +146,8 @@ impl SignalQueue {
         }
     }
 
-    /// Waits until a signal arrives, one of `others` is ready, or the time is over. It may return
-    /// early; callers check the clock.
-    pub(super) fn wait<'a>(
-        &'a self,
-        time: Option<Duration>,
-        others: impl IntoIterator<Item = PollFd<'a>>,
-    ) -> io::Result<()> {
-        let mut watched = vec![PollFd::new(&self.reader, PollFlags::IN)];
-        watched.extend(others);
-        // A time beyond the system's range is for ever.
-        let time = time.and_then(|time| Timespec::try_from(time).ok());
-        match poll(&mut watched, time.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+    /// Returns the descriptor that becomes ready when a signal has arrived.
+    pub(super) fn watched(&self) -> PollFd<'_> {
+        PollFd::new(&self.reader, PollFlags::IN)
     }
 }

@@ -6,13 +6,14 @@ use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::time::Duration;
 
+use super::kernel::Kernel;
 use super::spawn_error::fault;
 use crate::engine::Attempt;
 use crate::job::Job;
 use crate::status::{NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Outcome, StartFault};
 use crate::sys::fd::ChildStdio;
 use crate::sys::spawn::Codes;
-use crate::sys::{self, SignalState, SpawnSpec, Started, startup};
+use crate::sys::{SignalState, SpawnSpec, Started, startup};
 
 /// The environment variables that describe the run to the command.
 const RETRY_VARS: [&str; 5] = [
@@ -137,6 +138,7 @@ impl Spawner {
     /// Why it could not be started.
     pub(super) fn spawn(
         &self,
+        kernel: &impl Kernel,
         role: Role,
         attempt: &Attempt<'_>,
         stdio: &ChildStdio,
@@ -149,7 +151,7 @@ impl Spawner {
             let attempt_vars = self.static_vars.iter().chain(&now).map(CString::as_c_str);
             let environment: Vec<&CStr> =
                 self.inherited.iter().copied().chain(attempt_vars).collect();
-            sys::start(&SpawnSpec {
+            kernel.start(&SpawnSpec {
                 paths: &program.paths,
                 words: &program.words,
                 environment: &environment,

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::WaitIdStatus;
 
 use super::Supervisor;
 use super::child::{ChildEnd, RunningChild, SpawnedChild, number, reap_orphans};
+use super::kernel::{Kernel, Target};
 use super::signal_queue::{self, SignalEvent};
 use crate::engine::{Emit, World as _};
 use crate::escalation::{Escalation, Step};
 use crate::event::Event;
 use crate::signal::Signal;
-use crate::sys;
+use crate::status::Outcome;
 
 /// The poll interval for members, where no descriptor tells that the last has ended.
 const ASKING: Duration = Duration::from_millis(20);
 
-impl Supervisor<'_> {
+impl<K: Kernel> Supervisor<'_, K> {
     /// Supervises the child until it, and after a time limit all of its process tree, is gone.
     pub(super) fn watch(
         &mut self,
@@ -29,7 +29,7 @@ impl Supervisor<'_> {
     ) -> Result<ChildEnd> {
         let mut spawned = spawned;
         let early_signals = std::mem::take(&mut spawned.early_signals);
-        let mut run = RunningChild::new(spawned, escalation, self.shares_group);
+        let mut run = RunningChild::new(self.us, spawned, escalation);
         for event in early_signals {
             self.pass_on(&mut run, event, emit);
         }
@@ -39,7 +39,7 @@ impl Supervisor<'_> {
                 Ok(Some(ending)) => return Ok(ending),
                 Err(error) => {
                     // Leave nothing running unsupervised.
-                    let _ = run.process_tree.kill();
+                    let _ = run.process_tree.kill(&self.kernel);
                     return Err(error).context("cannot supervise the command any more");
                 }
             }
@@ -54,16 +54,16 @@ impl Supervisor<'_> {
         run: &mut RunningChild,
         emit: &mut Emit<'_>,
     ) -> io::Result<Option<ChildEnd>> {
-        for event in self.signal_queue.take() {
+        for event in self.kernel.take_signals() {
             self.pass_on(run, event, emit);
         }
-        reap_orphans(run.unreaped());
-        let ended = run.ended()?;
+        reap_orphans(&self.kernel, self.us, run.unreaped());
+        let ended = run.ended(&self.kernel)?;
         self.pump(run);
         self.warn_of_shortage(emit);
-        if let Some(status) = &ended {
-            if !run.escalation.has_timed_out() || run.process_tree.is_gone() {
-                return self.end(run, status).map(Some);
+        if let Some(outcome) = &ended {
+            if !run.escalation.has_timed_out() || run.process_tree.is_gone(&self.kernel) {
+                return self.end(run, outcome.clone()).map(Some);
             }
         }
         let mut has_stepped = false;
@@ -72,13 +72,15 @@ impl Supervisor<'_> {
             match step {
                 Step::Signal => self.ask(run, emit),
                 Step::Kill => {
-                    run.kill();
+                    run.kill(&self.kernel);
                     emit(&Event::Killed);
                 }
                 Step::Abandon => {
                     return match &ended {
                         // A group that still answers may hold only zombies that nobody has reaped.
-                        Some(status) if run.process_tree.must_be_asked() => self.end(run, status),
+                        Some(outcome) if run.process_tree.must_be_asked() => {
+                            self.end(run, outcome.clone())
+                        }
                         _ => Ok(run.let_go(ended.is_some())),
                     }
                     .map(Some);
@@ -88,9 +90,9 @@ impl Supervisor<'_> {
         }
         if run.escalation.kill_sent() && run.process_tree.may_have_missed_kill() {
             // Processes that a member started before it died must not outlive it.
-            run.kill();
+            run.kill(&self.kernel);
         }
-        run.process_tree.prune_exited();
+        run.process_tree.prune_exited(&self.kernel);
         if ended.is_some() && (has_stepped || run.process_tree.seems_gone()) {
             // A child that is a zombie already raises no CHLD when the rest of its process tree
             // ends.
@@ -104,25 +106,26 @@ impl Supervisor<'_> {
             .map(|due| due.saturating_sub(self.now()));
         let is_to_ask = ended.is_some() && run.process_tree.must_be_looked_at();
         let left = left.into_iter().chain(is_to_ask.then_some(ASKING)).min();
-        self.signal_queue
-            .wait(left, members.chain(self.streams.watched()))?;
+        let watched = members.chain(self.streams.watched()).collect();
+        self.kernel.wait(left, true, watched)?;
         Ok(None)
     }
 
-    /// Ends an attempt whose child has ended with `status`, and of which no member is left that
-    /// must go.
-    fn end(&mut self, run: &mut RunningChild, status: &WaitIdStatus) -> io::Result<ChildEnd> {
+    /// Ends an attempt whose child has ended like this, and of which no member is left that must
+    /// go.
+    fn end(&mut self, run: &mut RunningChild, child: Outcome) -> io::Result<ChildEnd> {
         self.streams.end();
-        let mut end = run.end(status);
+        let mut end = run.end(child);
         if let Some(signal) = run
             .fatal_passed_on
             .filter(|_| !run.escalation.has_timed_out())
         {
-            run.process_tree.pass_to_orphans(signal);
+            run.process_tree.pass_to_orphans(&self.kernel, signal);
         }
-        run.process_tree.kill_group(run.escalation.has_timed_out());
-        run.reap()?;
-        if run.escalation.has_timed_out() && run.process_tree.has_unseen_rest() {
+        run.process_tree
+            .kill_group(&self.kernel, run.escalation.has_timed_out());
+        run.reap(&self.kernel)?;
+        if run.escalation.has_timed_out() && run.process_tree.has_unseen_rest(&self.kernel) {
             end.left_behind = number(run.child);
         }
         Ok(end)
@@ -153,7 +156,7 @@ impl Supervisor<'_> {
         if signal_queue::is_message(signal) {
             // A message is for the command itself; its children would not expect it.
             if let Some(child) = run.unreaped() {
-                let _ = sys::kill(child.as_raw_nonzero().get(), signal);
+                let _ = self.kernel.kill(Target::Process(child), Some(signal));
             }
             run.messages_sent.push(signal);
             emit(&Event::Forwarded(signal));
@@ -164,17 +167,17 @@ impl Supervisor<'_> {
             if self.shares_group
                 && from_kernel
                 && is_given
-                && signal_queue::is_given_to_the_group(signal)
+                && signal_queue::is_given_to_the_group(signal, self.us)
             {
                 return;
             }
             // Snapshot the descendants outside the group before parents die.
-            run.process_tree.note_outsiders();
+            run.process_tree.note_outsiders(&self.kernel);
             run.fatal_passed_on = Some(signal);
             // It may be gone already, or not ours to signal; either way its end is what counts. A
             // stopped process would leave the signal pending, hence CONT.
-            let _ = run.process_tree.pass(signal);
-            let _ = run.process_tree.pass(Signal::CONT);
+            let _ = run.process_tree.pass(&self.kernel, signal);
+            let _ = run.process_tree.pass(&self.kernel, Signal::CONT);
             emit(&Event::Forwarded(signal));
         }
     }
@@ -182,9 +185,9 @@ impl Supervisor<'_> {
     /// Starts the escalation: sends the signal of the time limit.
     fn ask(&self, run: &mut RunningChild, emit: &mut Emit<'_>) {
         // Snapshot the tree first: once a parent dies, its children are reparented.
-        run.process_tree.refresh();
-        run.send(self.supervision.signal);
-        run.send(Signal::CONT);
+        run.process_tree.refresh(&self.kernel);
+        run.send(&self.kernel, self.supervision.signal);
+        run.send(&self.kernel, Signal::CONT);
         emit(&Event::LimitReached(self.supervision.signal));
     }
 }

@@ -86,28 +86,38 @@ pub(crate) fn handle(signal: Signal, pipe: &'static OwnedFd) -> io::Result<()> {
 }
 
 /// The handler of ^Z, installed only during a countdown.
-#[derive(Default)]
-pub(crate) struct StopHandler(Option<libc::sigaction>);
+pub(crate) struct StopHandler {
+    pipe: &'static OwnedFd,
+    installed: Option<libc::sigaction>,
+}
 
 impl StopHandler {
+    /// A handler that writes to this pipe, which is never closed.
+    pub(crate) fn new(pipe: &'static OwnedFd) -> Self {
+        Self {
+            pipe,
+            installed: None,
+        }
+    }
+
     /// Installs it, unless ^Z is ignored. The registry installs a handler only once, so it is kept.
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn install(&mut self, pipe: &'static OwnedFd) -> io::Result<()> {
-        if let Some(handler) = &self.0 {
+    pub(crate) fn install(&mut self) -> io::Result<()> {
+        if let Some(handler) = &self.installed {
             // SAFETY: the handler is the registry's own, as the system had it.
             unsafe { libc::sigaction(libc::SIGTSTP, ptr::from_ref(handler), ptr::null_mut()) };
         } else if !SavedDisposition::of(Signal::TSTP).was_ignored {
-            handle(Signal::TSTP, pipe)?;
-            self.0 = Some(action_of(Signal::TSTP));
+            handle(Signal::TSTP, self.pipe)?;
+            self.installed = Some(action_of(Signal::TSTP));
         }
         Ok(())
     }
 
     /// Restores the default action of ^Z.
     pub(crate) fn remove(&self) {
-        if self.0.is_some() {
+        if self.installed.is_some() {
             reset(Signal::TSTP);
         }
     }

@@ -138,6 +138,25 @@ fn own_pid() -> i32 {
     getpid().as_raw_nonzero().get()
 }
 
+/// Returns the id of the group that a process is in, and of our own if there is no `pid`; 0 if its
+/// leader is outside our pid namespace, for which rustix has no value.
+///
+/// # Errors
+/// When there is no such process.
+pub(crate) fn group_of(pid: Option<Pid>) -> io::Result<i32> {
+    // SAFETY: getpgid touches no memory of ours.
+    match unsafe { libc::getpgid(Pid::as_raw(pid)) } {
+        -1 => Err(io::Error::last_os_error()),
+        group => Ok(group),
+    }
+}
+
+/// Whether we lead our session, whose leader may be outside our pid namespace.
+pub(crate) fn leads_session() -> bool {
+    // SAFETY: getsid touches no memory of ours.
+    unsafe { libc::getsid(0) == own_pid() }
+}
+
 /// Sends a signal to a process, or to a group if `target` is negative.
 pub(crate) fn kill(target: i32, signal: Signal) -> io::Result<()> {
     // SAFETY: kill touches no memory of ours.

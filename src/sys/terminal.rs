@@ -2,11 +2,13 @@
 
 use std::env;
 use std::io::{IsTerminal as _, stderr, stdin, stdout};
-use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{Mode, OFlags, fstat, open};
-use rustix::process::getpgrp;
+use rustix::process::Pid;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
+
+use super::group_of;
 
 /// Whether this process has a controlling terminal. What counts is that it can be opened: ssh, sudo
 /// and git read it even when stdin is a file.
@@ -38,7 +40,13 @@ pub(crate) fn has_colours() -> bool {
 
 /// Whether our job is in the foreground of the terminal.
 pub(crate) fn is_in_front() -> bool {
-    tcgetpgrp(stderr()).is_ok_and(|group| group == getpgrp())
+    is_in_front_of(stderr())
+}
+
+/// Whether our group is in the foreground of this terminal.
+fn is_in_front_of(terminal: impl AsFd) -> bool {
+    let ours = group_of(None).ok();
+    tcgetpgrp(terminal).is_ok_and(|group| Some(Pid::as_raw(Some(group))) == ours)
 }
 
 /// The modes of a terminal.
@@ -62,7 +70,7 @@ impl Modes {
         };
         let (input, output) = (stdin(), stdout());
         let is_one = device(input.as_fd()).is_some_and(|one| device(output.as_fd()) == Some(one));
-        if is_one && tcgetpgrp(&input).is_ok_and(|group| group == getpgrp()) {
+        if is_one && is_in_front_of(&input) {
             let _ = tcsetattr(&input, OptionalActions::Now, &self.0);
         }
     }

@@ -55,8 +55,12 @@ fn as_pid_1_a_time_limit_ends_the_group_and_reaps_it() {
     let script = format!(
         "[ $RETRY_ATTEMPT = 1 ] || {{ {ZOMBIES}; exit 0; }}; sleep 31 & sleep 31 & sleep 31; :"
     );
-    let done = as_init(&Sandbox::new(), "-a 2 --timeout 1s --base 10ms", &script).run();
-    done.exits(0).stdout_is("0\n");
+    // Our own group and session have their leaders outside the namespace.
+    for group in ["new", "inherit"] {
+        let options = format!("-a 2 --timeout 1s --base 10ms --process-group {group}");
+        let done = as_init(&Sandbox::new(), &options, &script).run();
+        done.exits(0).stdout_is("0\n");
+    }
 }
 
 /// The process that the only child of `parent` is, as seen from here.

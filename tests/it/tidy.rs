@@ -286,7 +286,7 @@ fn one_file_knows_clap_and_one_sends_signals() {
             "try_wait(",
         ],
         &[
-            "supervise/child",
+            "supervise/kernel/system",
             "sys/mod",
             // A child that never became the command.
             "sys/spawn",
