@@ -21,7 +21,7 @@ mod replay;
 mod spool;
 mod tap;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use anyhow::{Context as _, Result};
 use rustix::event::PollFd;
@@ -63,12 +63,12 @@ pub(crate) struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
-    /// Opens the streams that this job asks for. `closed` says whether stdout and stderr were
+    /// Opens the streams that this job asks for. `ours` are our stdout and stderr, unless they were
     /// closed at the start.
     ///
     /// # Errors
     /// When one of the options cannot be satisfied.
-    pub(crate) fn open(job: &'a Job, closed: [bool; 2]) -> Result<Self> {
+    pub(crate) fn open(job: &'a Job, ours: [Option<BorrowedFd<'_>>; 2]) -> Result<Self> {
         let interest = Interest::of(job);
         let input = Input::open(job.streams.stdin)?;
         let header_file = match &job.streams.heads {
@@ -77,8 +77,9 @@ impl<'a> Streams<'a> {
         };
         let output = interest.output;
         let holds_any = STREAMS.iter().any(|stream| output.holds(*stream));
-        let needs = |stream| !closed[stream as usize] && (interest.looks_at(stream) || holds_any);
-        let writers = Writers::open(STREAMS.map(needs)).context("cannot use stdout and stderr")?;
+        let needed =
+            |stream| ours[stream as usize].filter(|_| interest.looks_at(stream) || holds_any);
+        let writers = Writers::open(STREAMS.map(needed)).context("cannot use stdout and stderr")?;
         if interest.looks_at(Stream::Stderr) || output.holds(Stream::Stderr) {
             writers.know_lines();
         }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
 use rustix::event::{PollFd, PollFlags};
@@ -141,15 +141,16 @@ pub(super) struct Writers {
 }
 
 impl Writers {
-    /// Opens the writers that are needed.
+    /// Opens writers to these descriptors, as far as they are needed.
     ///
     /// # Errors
     /// When the descriptors cannot be examined.
-    pub(super) fn open(needed: [bool; 2]) -> io::Result<Self> {
-        let ours = [rustix::stdio::stdout(), rustix::stdio::stderr()];
+    pub(super) fn open(needed: [Option<BorrowedFd<'_>>; 2]) -> io::Result<Self> {
         let mut each = [None, None];
-        for ((writer, ours), _) in each.iter_mut().zip(ours).zip(needed).filter(|of| of.1) {
-            *writer = Some(Writer::to(ours.try_clone_to_owned()?)?);
+        for (writer, ours) in each.iter_mut().zip(needed) {
+            if let Some(ours) = ours {
+                *writer = Some(Writer::to(ours.try_clone_to_owned()?)?);
+            }
         }
         let are_one = matches!(&each, [Some(out), Some(err)] if out.is_same_file_as(err));
         let [out, err] = each;

@@ -91,7 +91,7 @@ impl<'a> Supervisor<'a, System> {
             spawner,
             supervision: job.supervision,
             shares_group,
-            streams: Streams::open(job, startup::output_was_closed())?,
+            streams: Streams::open(job, startup::open_outputs())?,
             shared: job.sharing.as_ref().map(Shared::new),
             deadline: job.policy.deadline,
             interrupted: None,
@@ -213,3 +213,6 @@ impl<K: Kernel> World for Supervisor<'_, K> {
         Ok(Some(end.into()))
     }
 }
+
+#[cfg(test)]
+mod tests;

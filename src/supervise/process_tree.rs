@@ -17,6 +17,9 @@ use signals::{Outsider, Outsiders};
 mod members;
 mod signals;
 
+/// The most looks for members one after the other, as long as each finds news.
+const MOST_ROUNDS: usize = 8;
+
 /// The most members watched at a time, because descriptors are few.
 const MOST_WATCHES: usize = 16;
 
@@ -39,9 +42,19 @@ struct Member {
 /// The result of [`ProcessTree::find`].
 struct Found {
     members: Vec<Process>,
-    /// The start time of the newest process.
-    newest: u64,
+    /// The strike, should this be the first time.
+    strike: Strike,
     knowledge: Knowledge,
+    /// Whether a process that may have been a member ended while the others were looked at.
+    has_vanished: bool,
+}
+
+/// The newest processes when a limit struck.
+struct Strike {
+    /// When they were started, in ticks that are much longer than a start takes.
+    newest: u64,
+    /// Those of them that were no members.
+    bystanders: Vec<Process>,
 }
 
 /// How complete the list of members is.
@@ -66,9 +79,9 @@ pub(super) struct ProcessTree {
     knowledge: Knowledge,
     /// Whether a member was found after KILL was sent.
     is_news: bool,
-    /// The start time of the newest process at the first refresh. A process that had left the tree
-    /// by then is no member.
-    struck: Option<u64>,
+    /// The limit's strike, at the first refresh. A process that had left the tree by then is no
+    /// member.
+    strike: Option<Strike>,
     /// Whether the child is reaped, so that its pid may be reused.
     is_reaped: bool,
     /// Processes outside the group that get a signal if the child's end orphans them.
@@ -85,13 +98,13 @@ impl ProcessTree {
             members: Vec::new(),
             knowledge: Knowledge::Whole,
             is_news: false,
-            struck: None,
+            strike: None,
             is_reaped: false,
             outsiders: Outsiders::default(),
         }
     }
 
-    /// Looks for live members, and returns whether it found new ones.
+    /// Looks for live members, and returns whether it found new ones, or traces of them.
     pub(super) fn refresh(&mut self, kernel: &impl Kernel) -> bool {
         let Some(found) = self.find(kernel) else {
             self.knowledge = Knowledge::None;
@@ -99,11 +112,11 @@ impl ProcessTree {
             return false;
         };
         let Found {
-            members, newest, ..
+            members, strike, ..
         } = found;
         self.knowledge = found.knowledge;
-        self.struck = self.struck.or(Some(newest));
-        let any = !members.is_empty();
+        self.strike.get_or_insert(strike);
+        let any = !members.is_empty() || found.has_vanished;
         self.is_news |= any;
         self.members
             .extend(members.into_iter().map(|process| Member {
@@ -145,9 +158,12 @@ impl ProcessTree {
     /// Whether no member is left.
     pub(super) fn is_gone(&mut self, kernel: &impl Kernel) -> bool {
         self.prune_exited(kernel);
-        if self.members.is_empty() {
-            // A second look finds processes that a member started in its last moments.
-            self.refresh(kernel);
+        // A second look finds processes that a member started in its last moments, and one more
+        // those that they have started. On a busy machine strangers come and go all the time.
+        for _ in 0..MOST_ROUNDS {
+            if !self.members.is_empty() || !self.refresh(kernel) {
+                break;
+            }
         }
         self.members.is_empty()
             && match self.knowledge {

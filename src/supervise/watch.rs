@@ -169,6 +169,8 @@ impl<K: Kernel> Supervisor<'_, K> {
                 && is_given
                 && signal_queue::is_given_to_the_group(signal, self.us)
             {
+                // It has the signal, but if it is stopped the signal has no effect.
+                let _ = run.process_tree.pass(&self.kernel, Signal::CONT);
                 return;
             }
             // Snapshot the descendants outside the group before parents die.

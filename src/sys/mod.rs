@@ -40,7 +40,7 @@ pub(crate) use system::give_back_memory;
 pub(crate) struct Mask(libc::sigset_t);
 
 impl Mask {
-    fn none() -> Self {
+    pub(crate) fn none() -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: sigemptyset fills the set it is given.
         Self(unsafe {

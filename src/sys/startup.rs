@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::io;
-use std::os::fd::IntoRawFd as _;
+use std::os::fd::{BorrowedFd, IntoRawFd as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,6 +59,12 @@ pub unsafe fn argv(count: c_int, words: *const *const c_char) -> Vec<OsString> {
 /// Whether stdout and stderr were closed when the process started.
 pub(crate) fn output_was_closed() -> [bool; 2] {
     [1, 2].map(|index: usize| WAS_CLOSED[index].load(Ordering::Relaxed))
+}
+
+/// Returns our stdout and stderr, unless they were closed when the process started.
+pub(crate) fn open_outputs() -> [Option<BorrowedFd<'static>>; 2] {
+    let [no_stdout, no_stderr] = output_was_closed();
+    [(!no_stdout).then(stdout), (!no_stderr).then(stderr)]
 }
 
 /// Closes stdout and stderr again where they were closed at the start, in the command's process.

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::Pid;
 
-use super::{Found, Knowledge, Outsider, ProcessTree, Scope};
+use super::{Found, Knowledge, Outsider, ProcessTree, Scope, Strike};
 use crate::supervise::kernel::{Kernel, Process, Stat, Which, raw};
 
 impl ProcessTree {
@@ -18,12 +18,18 @@ impl ProcessTree {
         let known: Vec<Process> = self.members.iter().map(|member| member.process).collect();
         let (Scope::Group(child) | Scope::Descendants(child)) = self.scope;
         let below = below(child, &known, &all);
-        let knowledge = Cell::new(Knowledge::Whole);
-        let bears = |pid| {
-            bears(kernel, pid, &self.env_markers).unwrap_or_else(|| {
+        let (knowledge, has_vanished) = (Cell::new(Knowledge::Whole), Cell::new(false));
+        let bears = |pid| match bears(kernel, pid, &self.env_markers) {
+            Bears::Yes => true,
+            Bears::No => false,
+            Bears::NotYet => {
                 knowledge.set(Knowledge::Partial);
                 false
-            })
+            }
+            Bears::Vanished => {
+                has_vanished.set(true);
+                false
+            }
         };
         // The hook has the same markers, and may have left a daemon.
         let since = match self.scope {
@@ -43,8 +49,10 @@ impl ProcessTree {
         };
         // A process orphaned since the limit was reached is no daemon that had left before.
         let is_abandoned = |stat: &Stat| {
-            let is_new = |struck| stat.process.started >= struck;
-            self.struck.is_some_and(is_new)
+            let is_new = |strike: &Strike| {
+                stat.process.started >= strike.newest && !strike.bystanders.contains(&stat.process)
+            };
+            self.strike.as_ref().is_some_and(is_new)
                 && bears(stat.process.pid)
                 && !Pid::from_raw(stat.parent).is_some_and(&bears)
         };
@@ -55,12 +63,23 @@ impl ProcessTree {
                 && process.pid != self.us
                 && (below.contains(&process) || is_in_group(stat) || is_abandoned(stat))
         };
-        let members = all.iter().filter(is_member).map(|stat| stat.process);
+        let members: Vec<Process> = all
+            .iter()
+            .filter(is_member)
+            .map(|stat| stat.process)
+            .collect();
         let newest = all.iter().map(|stat| stat.process.started).max();
+        let newest = newest.unwrap_or_default();
+        let others = all.iter().map(|stat| stat.process);
+        let is_bystander = |other: &Process| other.started == newest && !members.contains(other);
         Some(Found {
-            members: members.collect(),
-            newest: newest.unwrap_or_default(),
+            strike: Strike {
+                newest,
+                bystanders: others.filter(is_bystander).collect(),
+            },
+            members,
             knowledge: knowledge.get(),
+            has_vanished: has_vanished.get(),
         })
     }
 }
@@ -116,20 +135,31 @@ pub(super) fn has_lost_parent(kernel: &impl Kernel, process: Process, parent: Pr
     now.is_some_and(|now| now.process == process && now.parent != raw(parent.pid))
 }
 
-/// Whether a process was started with all these entries in its environment; `None` if an exec was
-/// under way, which leaves the text read empty or cut off.
-fn bears(kernel: &impl Kernel, pid: Pid, env_markers: &[Vec<u8>]) -> Option<bool> {
+/// Whether a process was started with certain entries in its environment.
+enum Bears {
+    Yes,
+    No,
+    /// An exec was under way, which leaves the text read empty or cut off.
+    NotYet,
+    /// It has ended since it was listed, and may have started another.
+    Vanished,
+}
+
+/// Whether a process was started with all these entries in its environment.
+fn bears(kernel: &impl Kernel, pid: Pid, env_markers: &[Vec<u8>]) -> Bears {
     let environment = kernel.environment(pid);
     let entries: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
     if env_markers
         .iter()
         .all(|mark| entries.contains(&mark.as_slice()))
     {
-        return Some(true);
+        return Bears::Yes;
     }
-    let is_whole = |now: Stat| !now.is_executing && now.environment == environment.len();
-    let is_other = live(kernel, pid).ok()?.is_none_or(is_whole);
-    is_other.then_some(false)
+    match live(kernel, pid) {
+        Ok(None) => Bears::Vanished,
+        Ok(Some(now)) if !now.is_executing && now.environment == environment.len() => Bears::No,
+        Ok(Some(_)) | Err(Unreadable) => Bears::NotYet,
+    }
 }
 
 /// The error when the entry of a process cannot be read.

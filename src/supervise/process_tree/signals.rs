@@ -7,12 +7,9 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::Pid;
 
 use super::members::{has_ended, has_lost_parent, outside, watch};
-use super::{Member, Process, ProcessTree, Scope};
+use super::{MOST_ROUNDS, Member, Process, ProcessTree, Scope};
 use crate::signal::Signal;
 use crate::supervise::kernel::{Kernel, Target, raw};
-
-/// The most rounds of STOP and refresh before KILL.
-const MOST_ROUNDS: usize = 8;
 
 impl ProcessTree {
     /// Whether the group has a process left, as far as a null signal can tell.

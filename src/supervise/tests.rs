@@ -1,0 +1,231 @@
+//! The supervisor on a simulated kernel, in every order of events.
+
+mod choice;
+mod kernel;
+mod laws;
+mod random;
+mod script;
+mod world;
+
+use std::cell::RefCell;
+use std::os::fd::AsFd as _;
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::*;
+use crate::engine;
+use crate::sys::{Mask, SignalState};
+use choice::Choices;
+use kernel::Simulated;
+use script::Scenario;
+use world::World;
+
+/// What became of one run.
+struct Run {
+    choices: Choices,
+    fault: Option<String>,
+    story: Vec<String>,
+}
+
+/// Runs a scenario once, with these choices.
+fn run(scenario: &Rc<Scenario>, choices: Choices, tells: bool) -> Run {
+    let job = scenario.job.clone();
+    let pipe = scenario
+        .line
+        .contains("write")
+        .then(|| sys::fd::pipe_without_waits().expect("a pipe"));
+    let (reader, stdout) = pipe.unzip();
+    let mut world = World::new(scenario.clone(), choices, reader);
+    world.tells = tells;
+    let us = world.us;
+    let world = Rc::new(RefCell::new(world));
+    let kernel = Simulated {
+        world: world.clone(),
+        stdout: stdout.as_ref().map(World::dup),
+    };
+    let signals = SignalState {
+        dispositions: Vec::new(),
+        mask: Mask::none(),
+    };
+    let outputs = [stdout.as_ref().map(|stdout| stdout.as_fd()), None];
+    let mut supervisor = Supervisor {
+        kernel,
+        us,
+        spawner: Spawner::new(&job, "run", !scenario.shares_group, signals).expect("words"),
+        supervision: job.supervision,
+        shares_group: scenario.shares_group,
+        streams: Streams::open(&job, outputs).expect("streams"),
+        shared: None,
+        deadline: job.policy.deadline,
+        interrupted: None,
+        warns: Warnings {
+            nested: false,
+            spent: false,
+        },
+        stop_handler: None,
+    };
+    let mut emit = |event: &Event<'_>| world.borrow_mut().hear(event);
+    let ended = engine::run(&job.policy, &mut supervisor, &mut || 0.5, &mut emit);
+    drop(supervisor);
+    drop(stdout);
+    let mut world = world.borrow_mut();
+    if !world.is_over() && !world.laws.hangs {
+        world.drain_reader();
+        match ended {
+            Ok(status) => world.law_of_the_end(status),
+            Err(error) => world.laws.breaks(format!("the run failed: {error:#}")),
+        }
+    }
+    Run {
+        choices: world.choices.clone(),
+        fault: world.laws.fault().map(str::to_owned),
+        story: mem::take(&mut world.story),
+    }
+}
+
+/// A run that breaks a law.
+struct Fault {
+    line: String,
+    choices: Vec<usize>,
+    /// The runs that it took.
+    runs: usize,
+}
+
+impl Fault {
+    /// Tells how it comes about, and how to see it again.
+    fn shown(&self) -> String {
+        let scenario = Rc::new(Scenario::new(&self.line));
+        let again = run(&scenario, Choices::given(self.choices.clone()), true);
+        let choices: Vec<String> = self.choices.iter().map(usize::to_string).collect();
+        format!(
+            "{}\nafter {} runs; to see it again:\nRETRY_SCENARIO='{}' RETRY_CHOICES={} cargo test --lib supervise::tests::again\n{}\n",
+            again
+                .fault
+                .unwrap_or_else(|| "it does not happen again".into()),
+            self.runs,
+            self.line,
+            choices.join(","),
+            again.story.join("\n")
+        )
+    }
+}
+
+/// The most orders of a scenario; one with more is for chance to try.
+const MOST_ORDERS: usize = 100_000;
+
+/// Tries all orders of a scenario.
+fn explore(line: &str) -> Result<(), Fault> {
+    let scenario = Rc::new(Scenario::new(line));
+    let mut next = Some(Vec::new());
+    let mut runs = 0;
+    while let Some(given) = next {
+        assert!(runs < MOST_ORDERS, "{line} has too many orders");
+        let done = run(&scenario, Choices::given(given), false);
+        runs += 1;
+        if done.fault.is_some() {
+            return Err(Fault {
+                line: line.to_owned(),
+                choices: shrunk(&scenario, done.choices.picked()),
+                runs,
+            });
+        }
+        next = done.choices.next();
+    }
+    Ok(())
+}
+
+/// Makes choices that break a law simpler, for as long as they do.
+fn shrunk(scenario: &Rc<Scenario>, choices: Vec<usize>) -> Vec<usize> {
+    let mut choices = choices;
+    let mut at = choices.len();
+    while at > 0 {
+        at -= 1;
+        if choices.get(at).is_none_or(|chosen| *chosen == 0) {
+            continue;
+        }
+        let mut simpler = choices.clone();
+        simpler[at] = 0;
+        let done = run(scenario, Choices::given(simpler), false);
+        if done.fault.is_some() {
+            choices = done.choices.picked();
+            at = at.min(choices.len());
+        }
+    }
+    choices
+}
+
+/// The scenarios of which all orders are tried.
+const SCENARIOS: &str = include_str!("tests/scenarios.txt");
+
+/// Does `work` for each of these, on all processors; panics with the first few faults.
+fn on_all<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<(), Fault> + Sync) {
+    let next = AtomicUsize::new(0);
+    let faults = Mutex::new(Vec::new());
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(fault) = work(item) {
+                        faults.lock().expect("no panic").push(fault);
+                    }
+                }
+            });
+        }
+    });
+    let faults = faults.into_inner().expect("no panic");
+    let shown: Vec<String> = faults.iter().take(3).map(Fault::shown).collect();
+    assert!(
+        faults.is_empty(),
+        "{} faults\n{}",
+        faults.len(),
+        shown.join("\n")
+    );
+}
+
+#[test]
+fn every_order_of_every_scenario_keeps_the_laws() {
+    let lines: Vec<&str> = SCENARIOS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    on_all(&lines, |line| explore(line));
+}
+
+#[test]
+fn larger_scenarios_keep_the_laws_in_orders_by_chance() {
+    let first = env::var("RETRY_FIRST_SEED").map_or(0, |first| first.parse().expect("a number"));
+    let number = env::var("RETRY_SEEDS").map_or(20_000, |seeds| seeds.parse().expect("a number"));
+    let seeds: Vec<u64> = (first..first + number).collect();
+    on_all(&seeds, |seed| {
+        let line = random::scenario(*seed);
+        let scenario = Rc::new(Scenario::new(&line));
+        let done = run(&scenario, Choices::seeded(*seed), false);
+        if done.fault.is_none() {
+            return Ok(());
+        }
+        Err(Fault {
+            line,
+            choices: shrunk(&scenario, done.choices.picked()),
+            runs: usize::try_from(*seed - first).expect("a small number") + 1,
+        })
+    });
+}
+
+/// Runs what a failure has printed.
+#[test]
+fn again() {
+    let Ok(line) = env::var("RETRY_SCENARIO") else {
+        return;
+    };
+    let choices = env::var("RETRY_CHOICES").unwrap_or_default();
+    let choices = choices.split(',').filter_map(|choice| choice.parse().ok());
+    let fault = Fault {
+        line,
+        choices: choices.collect(),
+        runs: 1,
+    };
+    panic!("{}", fault.shown());
+}
