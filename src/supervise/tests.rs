@@ -159,30 +159,26 @@ fn shrunk(scenario: &Rc<Scenario>, choices: Vec<usize>) -> Vec<usize> {
 /// The scenarios of which all orders are tried.
 const SCENARIOS: &str = include_str!("tests/scenarios.txt");
 
-/// Does `work` for each of these, on all processors; panics with the first few faults.
+/// Does `work` for each of these, on all processors, until one breaks a law; then panics.
 fn on_all<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<(), Fault> + Sync) {
     let next = AtomicUsize::new(0);
-    let faults = Mutex::new(Vec::new());
+    let fault = Mutex::new(None);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(fault) = work(item) {
-                        faults.lock().expect("no panic").push(fault);
+                    if let Err(found) = work(item) {
+                        next.store(items.len(), Ordering::Relaxed);
+                        *fault.lock().expect("no panic") = Some(found);
                     }
                 }
             });
         }
     });
-    let faults = faults.into_inner().expect("no panic");
-    let shown: Vec<String> = faults.iter().take(3).map(Fault::shown).collect();
-    assert!(
-        faults.is_empty(),
-        "{} faults\n{}",
-        faults.len(),
-        shown.join("\n")
-    );
+    if let Some(fault) = fault.into_inner().expect("no panic") {
+        panic!("{}", fault.shown());
+    }
 }
 
 #[test]

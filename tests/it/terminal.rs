@@ -31,6 +31,19 @@ fn an_interrupt_key_reaches_the_command_once_and_it_is_not_run_again() {
     assert_eq!(printed.matches("ready").count(), 1, "{printed}");
 }
 
+#[test]
+fn an_interrupt_key_ends_a_command_that_has_stopped_itself() {
+    let mut terminal = Terminal::new();
+    let script = "until ps -o stat= -p $$ | grep -q T; do :; done && echo stopped & kill -STOP $$";
+    fs::write(terminal.sandbox.path("script"), script).expect("a script");
+    terminal
+        .enter("retry $FAST -- sh script")
+        .await_text("stopped")
+        .type_keys(INTERRUPT);
+    terminal.enter("echo rc=$?").await_text("rc=130");
+    assert_eq!(terminal.printed().matches("stopped").count(), 1);
+}
+
 /// A loop in a script around `retry` with these options, which the key that is typed now must end.
 #[track_caller]
 fn interrupt_ends_a_loop(options: &str, command: &str, ready: &str) {
