@@ -1,7 +1,7 @@
 //! The kernel as the supervisor sees it: a dozen calls, made by [`System`], and simulated by tests.
 
 #[cfg(target_os = "linux")]
-mod linux;
+pub(super) mod linux;
 #[cfg(target_os = "linux")]
 use linux as table;
 #[cfg(not(target_os = "linux"))]

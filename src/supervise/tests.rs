@@ -4,14 +4,16 @@ mod choice;
 mod kernel;
 mod laws;
 mod random;
+#[cfg(target_os = "linux")]
+mod reality;
 mod script;
 mod world;
 
 use std::cell::RefCell;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, RwLock};
 use std::thread;
 
 use super::*;
@@ -29,8 +31,13 @@ struct Run {
     story: Vec<String>,
 }
 
+/// Kept from being written while pipes of simulated processes are open: a process that is forked
+/// meanwhile would hold their ends open until it executes its program.
+static FORKS: RwLock<()> = RwLock::new(());
+
 /// Runs a scenario once, with these choices.
 fn run(scenario: &Rc<Scenario>, choices: Choices, tells: bool) -> Run {
+    let _forks = FORKS.read().expect("no panic");
     let job = scenario.job.clone();
     let pipe = scenario
         .line

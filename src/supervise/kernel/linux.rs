@@ -10,7 +10,7 @@ use super::{Process, Stat, Which, raw};
 
 /// Returns the entries of processes; `None` where /proc is missing or belongs to another pid
 /// namespace, or there is no descriptor left to read it.
-pub(super) fn processes(which: Which) -> Option<Vec<Stat>> {
+pub(in crate::supervise) fn processes(which: Which) -> Option<Vec<Stat>> {
     match which {
         Which::All => all(),
         Which::ChildrenOf(parent) => children(parent),

@@ -5,7 +5,7 @@ use std::mem;
 use std::time::Duration;
 
 use super::script::Outside;
-use super::world::World;
+use super::world::{Process, World};
 use crate::event::Event;
 use crate::job::Output;
 use crate::policy::{Decision, Reason};
@@ -99,6 +99,10 @@ impl Laws {
         self.reaped.retain(|reaped| *reaped != pid);
     }
 
+    pub(super) fn highest_pid(&self) -> i32 {
+        self.starts.keys().next_back().copied().unwrap_or(0)
+    }
+
     pub(super) fn last_start_of(&self, pid: i32) -> u64 {
         self.starts.get(&pid).copied().unwrap_or_default()
     }
@@ -189,7 +193,7 @@ impl World {
         let hears = self
             .child
             .and_then(|pid| self.find(pid))
-            .is_some_and(super::world::Process::is_alive);
+            .is_some_and(Process::is_alive);
         for event in events {
             let signal = event.signal;
             let at = self.laws.arrived.iter().position(|(one, _)| *one == signal);
@@ -268,6 +272,10 @@ impl World {
         if let Some(zombie) = zombie.filter(|_| !is_behind && !is_told) {
             let pid = zombie.pid;
             self.laws.breaks(format!("a wait beside the zombie {pid}"));
+        }
+        if self.processes.iter().any(Process::is_deaf) {
+            self.laws
+                .breaks("a stopped process was asked to end, and not continued");
         }
         self.laws.has_moved = false;
     }

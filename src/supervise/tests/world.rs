@@ -91,7 +91,8 @@ impl Process {
 
     /// Whether it is stopped, and will not hear what we have asked of it.
     pub(super) fn is_deaf(&self) -> bool {
-        self.state == State::Stopped && self.asked & self.pending != 0
+        let is_killed = self.pending & Signal::KILL.bit() != 0;
+        self.state == State::Stopped && self.asked & self.pending != 0 && !is_killed
     }
 
     fn step(&self) -> Option<&Step> {
@@ -157,6 +158,8 @@ pub(super) struct World {
     /// What has happened, for a failure's report.
     pub(super) story: Vec<String>,
     pub(super) tells: bool,
+    /// Whether a pid is used again as soon as it is free.
+    pub(super) reuses_pids: bool,
     calls: usize,
     reader: Option<OwnedFd>,
 }
@@ -188,6 +191,7 @@ impl World {
             launch_group: 0,
             story: Vec::new(),
             tells: false,
+            reuses_pids: true,
             calls: 0,
             reader,
             scenario,
@@ -453,13 +457,18 @@ impl World {
 
     /// A process with the lowest free pid.
     fn process(&self, script: Script, parent: i32) -> Process {
+        let first = if self.reuses_pids {
+            FIRST
+        } else {
+            self.laws.highest_pid().max(FIRST - 1) + 1
+        };
         let is_free = |pid: &i32| {
             // A pid is not reused while it is the id of a group or a session.
             self.processes
                 .iter()
                 .all(|process| ![process.pid, process.group, process.session].contains(pid))
         };
-        let pid = (FIRST..1000).find(is_free).expect("a free pid");
+        let pid = (first..1000).find(is_free).expect("a free pid");
         let tick = u64::try_from(self.now.as_millis() / TICK.as_millis()).expect("a short time");
         Process {
             pid,
@@ -610,6 +619,9 @@ impl World {
     fn end(&mut self, pid: i32, outcome: Outcome) {
         self.tell(|| format!("{pid} ends: {outcome:?}"));
         let (us, adopts) = (self.our_pid(), self.us.is_init());
+        let orphans = self.processes.iter().filter(|one| one.parent == pid);
+        let orphans: Vec<i32> = orphans.map(|one| one.pid).collect();
+        self.orphan_groups(pid);
         let Some(process) = self.find_mut(pid) else {
             return;
         };
@@ -617,8 +629,11 @@ impl World {
         process.stdio = [None, None];
         process.watches.clear();
         let mut tells_us = process.parent == us;
-        for orphan in self.processes.iter_mut().filter(|one| one.parent == pid) {
-            orphan.parent = 1;
+        for orphan in self
+            .processes
+            .iter_mut()
+            .filter(|one| orphans.contains(&one.pid))
+        {
             tells_us |= adopts && !orphan.is_alive();
         }
         if !adopts {
@@ -628,6 +643,83 @@ impl World {
         }
         if tells_us {
             self.signal_us(Signal::CHLD, true, false);
+        }
+    }
+
+    /// Sends HUP and CONT to the groups that the end of a process orphans while one of their members
+    /// is stopped: nobody is left to continue it.
+    fn orphan_groups(&mut self, pid: i32) {
+        let Some(process) = self.find(pid) else {
+            return;
+        };
+        let own = (process.group, process.session);
+        let children: Vec<(i32, i32, i32)> = self
+            .processes
+            .iter()
+            .filter(|one| one.parent == pid)
+            .map(|one| (one.pid, one.group, one.session))
+            .collect();
+        for (child, group, session) in children {
+            if let Some(child) = self.find_mut(child) {
+                child.parent = 1;
+            }
+            if group != own.0 && session == own.1 {
+                self.hang_up_if_orphaned(group, None);
+            }
+        }
+        let parent = self.find(pid).map_or(0, |process| process.parent);
+        let (group, session) = self.place_of(parent);
+        if group != own.0 && session == own.1 {
+            self.hang_up_if_orphaned(own.0, Some(pid));
+        }
+    }
+
+    /// Returns the group and the session of a process, which may be ourselves.
+    fn place_of(&self, pid: i32) -> (i32, i32) {
+        if pid == self.our_pid() {
+            return (self.group, self.session);
+        }
+        let process = self.find(pid);
+        process.map_or((pid, pid), |process| (process.group, process.session))
+    }
+
+    /// Whether no live member of a group, but for one, has a parent in another group of the session.
+    fn is_orphaned(&self, group: i32, but: Option<i32>) -> bool {
+        let mut members = self.processes.iter().filter(|one| one.group == group);
+        !members.any(|one| {
+            let (parents_group, session) = self.place_of(one.parent);
+            Some(one.pid) != but
+                && one.is_alive()
+                && parents_group != group
+                && session == one.session
+        })
+    }
+
+    fn hang_up_if_orphaned(&mut self, group: i32, but: Option<i32>) {
+        let members = || self.processes.iter().filter(|one| one.group == group);
+        if self.is_orphaned(group, but) && members().any(|one| one.state == State::Stopped) {
+            let pids: Vec<i32> = members().map(|one| one.pid).collect();
+            for pid in pids {
+                self.send(pid, Signal::HUP);
+                self.send(pid, Signal::CONT);
+            }
+        }
+    }
+
+    /// Has a process take a step, whatever its script is.
+    pub(super) fn perform(&mut self, pid: i32, step: Step) {
+        if let Some(process) = self.find_mut(pid) {
+            process.script = Rc::new([step, Step::Hang]);
+            process.next = 0;
+        }
+        self.take_step(pid);
+    }
+
+    /// Has all processes receive their signals.
+    pub(super) fn settle(&mut self) {
+        let is_soon = |next: &Move| matches!(next, Move::Receive(_));
+        while let Some(next) = self.moves().into_iter().find(is_soon) {
+            self.make(next);
         }
     }
 
@@ -688,13 +780,17 @@ impl World {
         process.pending &= !signal.bit();
         let action = process.actions.get(&signal.number()).copied();
         let stops = [Signal::STOP, Signal::TSTP, Signal::TTIN, Signal::TTOU];
+        let group = process.group;
         let is_child = self.child == Some(pid);
+        let is_key = stops.contains(&signal) && signal != Signal::STOP;
         self.tell(|| format!("{pid} receives {signal}"));
         match action {
             Some(Action::Handle(Some(code))) if signal != Signal::KILL => {
                 self.end(pid, Outcome::Exited(code));
             }
             Some(_) if signal != Signal::KILL && signal != Signal::STOP => {}
+            // Nobody would continue it.
+            _ if is_key && self.is_orphaned(group, None) => {}
             _ if stops.contains(&signal) => {
                 if let Some(process) = self.find_mut(pid) {
                     process.state = State::Stopped;
