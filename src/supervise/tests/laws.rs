@@ -273,7 +273,11 @@ impl World {
             let pid = zombie.pid;
             self.laws.breaks(format!("a wait beside the zombie {pid}"));
         }
-        if self.processes.iter().any(Process::is_deaf) {
+        let has_news = self.queue.iter().any(|event| is_fatal(event.signal));
+        // We look after the command; what else is stopped by a key is not for us to continue.
+        let is_ours = |one: &Process| Some(one.pid) == self.child || !self.scenario.shares_group;
+        let mut deaf = self.processes.iter().filter(|one| one.is_deaf());
+        if !has_news && deaf.any(is_ours) {
             self.laws
                 .breaks("a stopped process was asked to end, and not continued");
         }

@@ -27,6 +27,8 @@ use crate::supervise::kernel::{Which, linux as table};
 const PUPPET: &str = r#"
 use POSIX qw(setsid setpgid _exit);
 my ($dir, $number) = @ARGV;
+# A job in the background may have some of them ignored.
+$SIG{$_} = 'DEFAULT' for qw(TERM INT HUP USR1 TSTP CHLD);
 sub serve {
     my ($number) = @_;
     open(my $in, '<', "$dir/$number.in") or _exit(99);

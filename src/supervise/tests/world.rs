@@ -407,6 +407,7 @@ impl World {
                 let pids = self.processes.iter().filter(is_meant);
                 let pids: Vec<i32> = pids.map(|process| process.pid).collect();
                 for pid in pids {
+                    self.note_asked(pid, signal);
                     self.send(pid, signal);
                 }
             }
