@@ -107,7 +107,7 @@ fn the_man_page_has_every_exit_status_and_no_other() {
 fn the_readme_has_every_exit_status_and_no_other() {
     let list = section(
         include_str!("../../README.md"),
-        "die of the same one.\n",
+        "dies of the same signal.\n",
         "\n\n",
     );
     begin(list.replace('\n', " ").split(" · "), &own_codes());
