@@ -1,5 +1,5 @@
 complete -c retry -n 'not __fish_retry_command' -l base -d 'Upper bound of the first delay [default: 1s]' -r -f
-complete -c retry -n 'not __fish_retry_command' -l delay -d 'The same delay each time; for one caller' -r -f
+complete -c retry -n 'not __fish_retry_command' -l delay -d 'The same delay each time; for a single caller' -r -f
 complete -c retry -n 'not __fish_retry_command' -l cap -d 'Longest delay, jitter included [default: 30s, or base]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l backoff -d 'exponential, linear or constant [default: exponential]' -r -f -a "exponential\t''
 linear\t''
@@ -13,7 +13,7 @@ complete -c retry -n 'not __fish_retry_command' -l seed -d 'Make the random dela
 complete -c retry -n 'not __fish_retry_command' -s a -l attempts -d 'Total runs, including the first, or inf [default: 5]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l deadline -d 'Limit for the whole run: attempts and delays' -r -f
 complete -c retry -n 'not __fish_retry_command' -l timeout -d 'Limit for one attempt' -r -f
-complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry with less of --deadline left' -r -f
+complete -c retry -n 'not __fish_retry_command' -l reserve -d 'Start no retry if less of --deadline is left' -r -f
 complete -c retry -n 'not __fish_retry_command' -l signal -d 'Signal that a limit sends first [default: TERM]' -r -f -a "TERM\t''
 INT\t''
 HUP\t''
@@ -21,8 +21,8 @@ QUIT\t''
 KILL\t''
 USR1\t''
 USR2\t''"
-complete -c retry -n 'not __fish_retry_command' -s k -l kill-after -d 'Time from that signal to KILL [default: 5s]' -r -f
-complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'End an attempt that writes nothing this long' -r -f
+complete -c retry -n 'not __fish_retry_command' -s k -l kill-after -d 'Time from --signal to KILL [default: 5s]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l idle-timeout -d 'Terminate an attempt that writes nothing this long' -r -f
 complete -c retry -n 'not __fish_retry_command' -l retry-on -d 'Retry only these outcomes' -r -f -a "any\t''
 signal\t''
 timeout\t''
@@ -30,7 +30,7 @@ spawn\t''"
 complete -c retry -n 'not __fish_retry_command' -l stop-on -d 'Never retry these outcomes; wins over --retry-on' -r -f
 complete -c retry -n 'not __fish_retry_command' -l success-on -d 'Treat these outcomes as success, like exit 0' -r -f
 complete -c retry -n 'not __fish_retry_command' -l retry-if -d 'Retry only if a line of output matches; repeatable' -r -f
-complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry if a line matches; wins over all others' -r -f
+complete -c retry -n 'not __fish_retry_command' -l stop-if -d 'Never retry a failure if a line matches' -r -f
 complete -c retry -n 'not __fish_retry_command' -l success-if -d 'Success if a line matches, whatever the status' -r -f
 complete -c retry -n 'not __fish_retry_command' -l fail-if -d 'Failure if a line matches, even with exit 0' -r -f
 complete -c retry -n 'not __fish_retry_command' -l retry-after -d 'Obey Retry-After in output|stdout|stderr|@FILE' -r -f -a "output\t''
@@ -47,21 +47,21 @@ complete -c retry -n 'not __fish_retry_command' -l output -d 'stream, last or on
 last\t''
 on-failure\t''"
 complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Shell command to run before each retry' -r -f
-complete -c retry -n 'not __fish_retry_command' -l shared -d 'File holding the budget of all runs that name it' -r -F
-complete -c retry -n 'not __fish_retry_command' -l budget -d 'Total retries that it allows [default: 10]' -r -f
+complete -c retry -n 'not __fish_retry_command' -l shared -d 'Budget file, shared by all runs that name it' -r -F
+complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that a full budget allows [default: 10]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries added back over time, like 1/10s' -r -f
 complete -c retry -n 'not __fish_retry_command' -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
 json\t''
 github\t''"
 complete -c retry -n 'not __fish_retry_command' -l log -d 'Append every event to FILE as JSON, one per line' -r -F
-complete -c retry -n 'not __fish_retry_command' -l name -d 'What messages and events call this run' -r -f
-complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: what N clients do that fail together' -r -f
-complete -c retry -n 'not __fish_retry_command' -l capacity -d 'With --clients: a server that serves only so many' -r -f
+complete -c retry -n 'not __fish_retry_command' -l name -d 'Name of this run in messages and events' -r -f
+complete -c retry -n 'not __fish_retry_command' -l clients -d 'With --plan: simulate N clients that fail together' -r -f
+complete -c retry -n 'not __fish_retry_command' -l capacity -d 'With --clients: limit what the server can serve' -r -f
 complete -c retry -n 'not __fish_retry_command' -l policy -d 'Read options from FILE; the command line wins' -r -F
 complete -c retry -n 'not __fish_retry_command' -l process-group -d 'auto, new or inherit [default: auto]' -r -f -a "auto\t''
 new\t''
 inherit\t''"
-complete -c retry -n 'not __fish_retry_command' -l generate -d 'Print man, or a bash, zsh or fish completion' -r -f -a "man\t''
+complete -c retry -n 'not __fish_retry_command' -l generate -d 'Print man page or completion (bash, zsh, fish)' -r -f -a "man\t''
 bash\t''
 zsh\t''
 fish\t''"

@@ -1,8 +1,8 @@
 //! The options as typed. This is their one definition: parser, help, man page and completions are
 //! made from it.
 //!
-//! The help of each option stands at the option, as its description; but only a call for help
-//! copies it into the parser, which is a tenth of all instructions of a run.
+//! The help of each option is its doc comment. It is copied into the parser only if help is asked
+//! for, because copying takes a tenth of all instructions of a run.
 
 mod outcomes;
 mod reports;
@@ -20,8 +20,8 @@ pub(super) use reports::{
 };
 pub(super) use schedule::{BackoffOptions, CurveName, LimitOptions};
 
-/// The defaults that the help states. They are none of clap's, which would write each of them out
-/// and read it again.
+/// The defaults that the help states. They are not given to clap, which would format and parse each
+/// of them.
 pub(super) const BASE: Duration = Duration::from_secs(1);
 pub(super) const CAP: Duration = Duration::from_secs(30);
 pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -30,8 +30,9 @@ pub(super) const KILL_AFTER: Duration = Duration::from_secs(5);
 ///
 /// COMMAND is executed directly, not through a shell. An attempt is one run of it; a retry is an
 /// attempt after a failed one. `--attempts 4` means one first attempt and at most three retries.
-/// Unless options say otherwise, every failure is retried, except a command that cannot be executed
-/// and death by SIGINT, SIGQUIT or SIGPIPE. If an option is given twice, the last one wins.
+/// Unless options say otherwise, every failure is retried, except a command that is not found or
+/// cannot be executed, death by SIGINT, SIGQUIT or SIGPIPE, and an attempt that has read input from
+/// a pipe. If an option is given twice, the last one wins.
 #[derive(Debug, Parser)]
 #[group(skip)]
 #[command(

@@ -14,7 +14,7 @@ use crate::support::{Done, Sandbox};
 const API: &str = "-o items.json";
 const PAGE: &str = "--base 100ms --cap 2s";
 
-/// The statuses that WHAT MAY PASS tells to retry, and those it tells not to.
+/// The statuses that TEMPORARY ERRORS tells to retry, and those it tells not to.
 const MAY_PASS: &[&str] = &["408", "425", "429", "500", "502", "503", "504"];
 const STAY: &[&str] = &["400", "401", "403", "404", "409", "422", "501"];
 
@@ -69,7 +69,9 @@ fn the_recipe_for_an_api_retries_the_statuses_that_may_pass_and_no_other() {
     check(API, MAY_PASS, 5);
     check(API, STAY, 1);
     let page = include_str!("../../man/sections.roff");
-    let (_, page) = page.split_once(".SH WHAT MAY PASS\n").expect("a section");
+    let (_, page) = page
+        .split_once(".SH TEMPORARY ERRORS\n")
+        .expect("a section");
     let list = page.split(".TP\n").nth(1).unwrap_or_default();
     let numbers = list.split(|letter: char| !letter.is_ascii_digit());
     let listed: Vec<&str> = numbers.filter(|word| !word.is_empty()).collect();
