@@ -90,7 +90,7 @@ fn a_time_limit_ends_an_attempt_with_all_it_has_started() {
     ];
     let (done, ..) = run(&both);
     done.exits(125);
-    assert!(done.stdout.contains("leave one of them out"), "{done:?}");
+    assert!(done.stdout.contains("remove one of them"), "{done:?}");
 }
 
 #[test]

@@ -246,8 +246,8 @@ fn the_action_refuses_what_is_not_the_release() {
     fs::remove_file(sandbox.path("packed/SHA256SUMS")).expect("it is there");
     refused(&sandbox, VERSION, "cannot fetch http://");
     refused(&sandbox, "999.0.0", "cannot fetch http://");
-    refused(&sandbox, "1/../..", "the version has to be like 1.2.3");
-    refused(&sandbox, "latest", "the version has to be like 1.2.3");
+    refused(&sandbox, "1/../..", "write the version like 1.2.3");
+    refused(&sandbox, "latest", "write the version like 1.2.3");
     let other = release("retry 0.0.0");
     refused(&other, VERSION, "this is retry 0.0.0");
 }
