@@ -76,7 +76,7 @@ impl Refill {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (tokens, period) = text
             .split_once('/')
-            .ok_or("write how many come back in how long, like 1/10s")?;
+            .ok_or("write a number of retries and a time, like 1/10s")?;
         let tokens = whole_number(tokens.trim_end()).filter(|tokens| *tokens > 0);
         let tokens = tokens.ok_or_else(|| {
             format!(
@@ -86,9 +86,7 @@ impl Refill {
         })?;
         let period = parse_duration(period.trim_start())?;
         if period.is_zero() {
-            return Err(
-                "nothing can come back in no time; write a time behind the /, like 1/10s".into(),
-            );
+            return Err("the time after the / must be longer than 0; write it like 1/10s".into());
         }
         Ok(Self { tokens, period })
     }
@@ -120,7 +118,8 @@ impl Bucket {
         self.spent = self.spent.saturating_sub(REWARD);
     }
 
-    /// Gives back the tokens that time has earned; less than a thousandth is left for next time.
+    /// Gives back the tokens earned since the last refill; a rest below a thousandth counts next
+    /// time.
     ///
     /// While `now` is behind the time already credited, nothing is earned: a clock that goes back
     /// and forth would earn the same time again and again.

@@ -1,4 +1,4 @@
-//! The command line, from options as typed to a job: the only room that knows clap.
+//! The command line, from options as typed to a job: the only module that uses clap.
 
 mod checks;
 mod delay;
@@ -87,7 +87,7 @@ pub(crate) fn parse(
         // It works with a broken policy file, too.
         ensure!(
             typed.get_raw("command").is_none(),
-            "--generate prints a file and runs nothing; leave the command out"
+            "--generate prints a file and runs nothing; remove the command"
         );
         return Ok(Request::Show(artifact.text().into()));
     }
@@ -103,7 +103,7 @@ pub(crate) fn parse(
     .map(|request| request.with_words(words))
 }
 
-/// Returns the words after the program's name, a path that no parser of options is to look at.
+/// Returns the words after the program's name, which is a path that the option parser must not see.
 fn after_name(argv: &[OsString]) -> &[OsString] {
     argv.get(1..).unwrap_or_default()
 }

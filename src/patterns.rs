@@ -42,7 +42,7 @@ impl Pattern {
     /// Parses `RE`, `stdout:RE` or `stderr:RE`.
     ///
     /// # Errors
-    /// What is wrong with it and how to fix it, to follow its name.
+    /// A sentence that says what is wrong and how to fix it.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (only, expression) = match text.split_once(':') {
             Some(("stdout", expression)) => (Some(Stream::Stdout), expression),
@@ -50,7 +50,7 @@ impl Pattern {
             _ => (None, text),
         };
         if expression.is_empty() {
-            return Err("is empty and would match every line; write what to look for".into());
+            return Err("it is empty and would match every line; write what to look for".into());
         }
         let mut builder = RegexBuilder::new(expression);
         let regex = builder.multi_line(true).crlf(true).build();
@@ -89,17 +89,17 @@ fn needs_single_lines(expression: &str) -> bool {
 /// Returns what is wrong with an expression, from the end of regex's long message.
 fn why(error: &regex::Error) -> String {
     if let regex::Error::CompiledTooBig(_) = error {
-        return "is too big; repeat less in it, or write * for what is repeated often".into();
+        return "it is too big; use smaller repeat counts, or write * instead".into();
     }
     let text = error.to_string();
     let reason = text.rsplit("error: ").next().unwrap_or_default();
     let reason = reason.lines().next().unwrap_or_default();
     let remedy = if reason.contains("not supported") {
-        "write it without (docs.rs/regex)"
+        "see docs.rs/regex for the syntax"
     } else {
-        "write \\ before what stands for itself (docs.rs/regex)"
+        "write \\ before a special character to match it literally (docs.rs/regex)"
     };
-    format!("does not compile: {reason}; {remedy}")
+    format!("it does not compile: {reason}; {remedy}")
 }
 
 /// A value for each of the four options that take patterns.

@@ -103,7 +103,7 @@ impl<'a> Shared<'a> {
             Kept::Bucket(bucket) => (bucket, false),
             Kept::Torn => (Bucket::new(now), true),
             Kept::Foreign => {
-                let fault = "it is not a file of ours, and is left as it is";
+                let fault = "it is not a retry budget file, and is left unchanged";
                 return Ok(Done::Unusable(fault.into()));
             }
         };
@@ -171,13 +171,13 @@ fn written(bucket: &Bucket) -> String {
 fn fault(file: &Metadata) -> Option<&'static str> {
     let ours = rustix::process::geteuid().as_raw();
     if !file.is_file() {
-        Some("it is no regular file")
+        Some("it is not a regular file")
     } else if file.uid() != ours && file.uid() != 0 {
         Some("it belongs to another user")
     } else if file.mode() & 0o022 != 0 {
-        Some("others may write to it; take that from them with chmod go-w")
+        Some("other users may write to it; run chmod go-w on it")
     } else if file.nlink() > 1 {
-        Some("it has another name elsewhere")
+        Some("it has more than one hard link")
     } else {
         None
     }
@@ -193,7 +193,7 @@ fn clarified(error: io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(libc::ELOOP) => io::Error::new(
             ErrorKind::InvalidInput,
-            "it is a link, and none is followed",
+            "it is a symbolic link; links are not followed",
         ),
         _ => error,
     }

@@ -59,7 +59,7 @@ impl StatusSet {
     fn add_item(&mut self, item: &str) -> Result<(), String> {
         match item.to_ascii_lowercase().as_str() {
             "" => {
-                return Err("there is nothing between two commas; write it like 1,5-9,TERM".into());
+                return Err("an item of the list is empty; write it like 1,5-9,TERM".into());
             }
             item if item.len() > 40 => {
                 return Err(

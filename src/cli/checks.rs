@@ -23,7 +23,7 @@ const LONGEST_SERVER_WAIT: Duration = Duration::from_secs(5 * 60);
 pub(super) fn factor_without_meaning(curve: &str) -> Clash {
     let options = &["factor", "backoff"];
     let said = format!(
-        "--factor means nothing with --backoff {curve}; leave it out, or use --backoff exponential"
+        "--factor has no effect with --backoff {curve}; remove it, or use --backoff exponential"
     );
     Clash::between(options, said).leaving(options)
 }
@@ -35,7 +35,7 @@ pub(super) fn reserve(limits: &LimitOptions) -> Result<Duration> {
         (Some(_), None) => {
             bail!(Clash::between(
                 &["reserve", "deadline"],
-                "--reserve is a part of the deadline; give --deadline too, or leave it out"
+                "--reserve needs --deadline; add that, or remove --reserve"
             ))
         }
         (Some(reserve), Some(Limit(Some(deadline)))) if reserve >= deadline => {
@@ -74,8 +74,8 @@ pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
             (None, Some(_)) => &["budget-refill"],
         };
         let said = format!(
-            "--{} means nothing without --shared PATH; give that too, or leave it out",
-            lone.concat()
+            "--{lone} needs --shared PATH; add that, or remove --{lone}",
+            lone = lone.concat()
         );
         bail!(Clash::between(lone, said));
     };
@@ -93,7 +93,7 @@ pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
         server.retry_after.is_some() || server.retry_after_max.is_none(),
         Clash::between(
             &["retry-after-max"],
-            "--retry-after-max means nothing without --retry-after; give that too, or leave it out"
+            "--retry-after-max needs --retry-after; add that, or remove --retry-after-max"
         )
     );
     Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
@@ -103,11 +103,11 @@ pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
 pub(super) fn crowd(reports: &ReportOptions) -> Result<Option<Crowd>> {
     ensure!(
         reports.plan || reports.clients.is_none(),
-        "--clients means nothing without --plan; give that too, or leave it out"
+        "--clients needs --plan; add that, or remove --clients"
     );
     ensure!(
         reports.clients.is_some() || reports.capacity.is_none(),
-        "--capacity means nothing without --clients; give that too, or leave it out"
+        "--capacity needs --clients; add that, or remove --capacity"
     );
     Ok(reports.clients.map(|clients| Crowd {
         clients,
@@ -119,7 +119,7 @@ pub(super) fn crowd(reports: &ReportOptions) -> Result<Option<Crowd>> {
 pub(super) fn check_lists(policy: &Policy) -> Result<()> {
     if let Some(list) = policy.retry_on.as_ref().filter(|list| list.set.has_code(0)) {
         let said = format!(
-            "--retry-on {} holds 0, which is success; leave out the 0",
+            "--retry-on {} includes 0, which is success; remove the 0",
             list.written
         );
         bail!(Clash::between(&["retry-on"], said));
@@ -127,7 +127,7 @@ pub(super) fn check_lists(policy: &Policy) -> Result<()> {
     let is_failure = |list: &&StatusList| list.set.timeout || list.set.spawn;
     if let Some(list) = policy.success_on.as_ref().filter(is_failure) {
         let said = format!(
-            "--success-on {} holds the word timeout or spawn, but an attempt that was ended or never started is no success; leave it out",
+            "--success-on {} includes timeout or spawn, but an attempt that was terminated or never started cannot be a success; remove that word",
             list.written
         );
         bail!(Clash::between(&["success-on"], said));
@@ -159,7 +159,7 @@ fn check_what_is_left(policy: &Policy) -> Result<()> {
         None => return Ok(()),
     };
     let said = format!(
-        "{said} {leave} nothing to retry; take something out of {}",
+        "{said} {leave} nothing to retry; remove something from {}",
         options.join(" or ")
     );
     bail!(Clash::between(&["retry-on", "stop-on", "success-on"], said))

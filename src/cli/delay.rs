@@ -33,7 +33,7 @@ pub(super) fn same_delay(options: &BackoffOptions, delay: Duration) -> Result<Ba
     ];
     if let Some((_, clashing)) = others.into_iter().find(|(is_given, _)| *is_given) {
         let said = format!(
-            "--{} cannot be combined; leave one of them out",
+            "--{} cannot be combined; remove one of them",
             clashing.join(" and --")
         );
         bail!(Clash::between(clashing, said));

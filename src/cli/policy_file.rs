@@ -115,23 +115,23 @@ fn id(name: &str) -> String {
 }
 
 /// Returns the error for lines that clash with the command line but may not be dropped, because
-/// less would be forbidden than the file forbids.
+/// more failures would be retried than the file allows.
 fn contradicted(path: &Path, lines: &[&Line<'_>], error: &Error) -> Error {
     let stand = lines
         .iter()
         .map(|line| format!("--{} is from {}", line.name, place(path, line.number)));
     let stand: Vec<String> = stand.collect();
     let stand = stand.join(", ");
-    anyhow!("{error} ({stand}; an option on the command line replaces it)")
+    anyhow!("{error} ({stand}; the same option on the command line overrides it)")
 }
 
 /// The longest file, in bytes: far more than all options need.
 const LONGEST: u64 = 64 * 1024;
 
-/// Reads a policy file, without waiting for a writer should it be a pipe.
+/// Reads a policy file, without waiting for a writer if it is a pipe.
 ///
 /// # Errors
-/// When it cannot be read, is no regular file, is too long or is not UTF-8.
+/// When it cannot be read, is not a regular file, is too long or is not UTF-8.
 pub(crate) fn read_policy_file(path: &Path) -> Result<String> {
     let name = shortened(&escaped(path.as_os_str()));
     let file = OpenOptions::new()
@@ -142,7 +142,7 @@ pub(crate) fn read_policy_file(path: &Path) -> Result<String> {
     let kind = file.metadata().context("cannot look at the policy file")?;
     ensure!(
         kind.is_file(),
-        "policy file '{name}' is no regular file; write the options to one"
+        "policy file '{name}' is not a regular file; write the options to one"
     );
     let mut text = Vec::new();
     file.take(LONGEST + 1)
@@ -150,9 +150,9 @@ pub(crate) fn read_policy_file(path: &Path) -> Result<String> {
         .with_context(|| format!("policy file '{name}' cannot be read"))?;
     ensure!(
         text.len() as u64 <= LONGEST,
-        "policy file '{name}' is longer than 64 KiB; leave out what are no options"
+        "policy file '{name}' is longer than 64 KiB; remove everything that is not an option"
     );
     String::from_utf8(text)
         .ok()
-        .with_context(|| format!("policy file '{name}' is not valid UTF-8; write it anew"))
+        .with_context(|| format!("policy file '{name}' is not valid UTF-8; save it as UTF-8"))
 }

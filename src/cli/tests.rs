@@ -508,7 +508,7 @@ fn an_option_value_that_is_not_utf8_is_refused() {
         .to_string();
     assert_eq!(
         error,
-        "the value of an option is not valid UTF-8; only the command may be any bytes"
+        "the value of an option is not valid UTF-8; only the command may contain other bytes"
     );
 }
 

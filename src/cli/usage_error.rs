@@ -21,7 +21,7 @@ Usage: retry [OPTIONS] [--] COMMAND [ARG]...
 Example: retry --attempts 3 --timeout 30s -- curl -fsS URL
 'retry -h' lists the options; 'man retry' explains them and has recipes";
 
-/// Renders an error of clap's about these words as one sentence.
+/// Renders clap's error about these words as one sentence.
 pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command) -> String {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => shortened(&escaped(OsStr::new(text))),
@@ -68,10 +68,11 @@ pub(super) fn render(error: &clap::Error, words: &[OsString], command: &Command)
             )
         }
         ErrorKind::TooManyValues => {
-            format!("{option} takes no value, but is given '{value}'; leave that out")
+            format!("{option} takes no value; remove '{value}'")
         }
         ErrorKind::InvalidUtf8 => {
-            "the value of an option is not valid UTF-8; only the command may be any bytes".into()
+            "the value of an option is not valid UTF-8; only the command may contain other bytes"
+                .into()
         }
         _ => {
             let text = error.to_string();
@@ -117,7 +118,7 @@ fn unknown(option: &str, suggested: &str) -> String {
             format!("unknown option {option}; use --attempts {number} (number of runs)")
         }
         (None, "") => format!(
-            "unknown option {option}; see 'retry -h', or write -- before the command if it is part of that"
+            "unknown option {option}; see 'retry -h', or write -- before the command if it belongs to the command"
         ),
         (None, suggested) => format!("unknown option {option}; did you mean {suggested}?"),
     }
@@ -134,8 +135,8 @@ fn remedy(option: &str) -> Option<&'static str> {
     found.map(|(_, remedy)| remedy)
 }
 
-/// Returns the format of lines on stderr that a wrong call, or its wrong policy file, asks for, as
-/// far as it can be read.
+/// Returns the format for lines on stderr that a faulty command line or its faulty policy file asks
+/// for, as far as it can be parsed.
 pub(crate) fn format_of(words: &[OsString], policy_source: &PolicySource<'_>) -> Format {
     let typed = parse_leniently(after_name(words).to_vec());
     let value = |option| typed.as_ref()?.get_one::<OsString>(option).cloned();

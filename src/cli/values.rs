@@ -1,4 +1,4 @@
-//! Parsers for values that no other room parses, and suggestions for misspelt words.
+//! Parsers for values that no other module parses, and suggestions for misspelt words.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::patterns::{Pattern, Stream};
 use crate::signal::Signal;
 use crate::status_set::{StatusList, StatusSet};
 
-/// The most clients of a plan: more would show no more, and take long.
+/// The most clients of a plan: more would take long and show nothing new.
 const MOST_CLIENTS: u32 = 1_000_000;
 
 pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
@@ -30,7 +30,7 @@ pub(super) fn parse_list(text: &str) -> Result<StatusList, String> {
             .iter()
             .any(|no| wrong.starts_with(no));
         match meant.as_str() {
-            "" if negates => format!("{why}; for every status but 0 write any"),
+            "" if negates => format!("{why}; for every status except 0, write any"),
             _ => why + &meant,
         }
     })?;
@@ -47,7 +47,7 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
     Share::parse(text).map(Jitter::Around).ok_or_else(|| {
         let names = Jitter::NAMED.map(|(name, _)| name);
         format!(
-            "use {}, or a share from 0 to 100 %, such as 20% or 0.2{}",
+            "use {}, or a percentage up to 100%, such as 20% or 0.2{}",
             names.join(", "),
             did_you_mean(text, &names)
         )
@@ -83,15 +83,15 @@ pub(super) fn parse_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A parser of text by this function. Bytes that are no text are an error of this option, which the
-/// parser of strings would not name.
+/// A parser of text by this function. The error for invalid UTF-8 names the option, which clap's
+/// string parser would not do.
 pub(super) fn text<T: Clone + Send + Sync + 'static>(
     parse: fn(&str) -> Result<T, String>,
 ) -> impl TypedValueParser<Value = T> {
     OsStringValueParser::new().try_map(move |value| match value.to_str() {
         Some(text) => parse(text),
         None => Err(String::from(
-            "it is not valid UTF-8; only the command may be any bytes",
+            "it is not valid UTF-8; only the command may contain other bytes",
         )),
     })
 }
@@ -102,7 +102,7 @@ pub(super) fn parse_pattern(text: &str) -> Result<Pattern, String> {
 
 pub(super) fn parse_hook(text: &str) -> Result<String, String> {
     match no_option(text)?.trim() {
-        "" => Err("it is empty; write what sh is to run".into()),
+        "" => Err("it is empty; write a command for sh".into()),
         _ => Ok(text.to_owned()),
     }
 }
@@ -115,8 +115,8 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Rejects a value that looks like an option: one that takes any text, but has no value, would take
-/// the next option for it.
+/// Rejects a value that looks like an option. Otherwise, an option that takes any text but lacks
+/// its value would consume the next option.
 fn no_option(text: &str) -> Result<&str, String> {
     let is_long =
         |rest: &str| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_lowercase());
@@ -127,7 +127,7 @@ fn no_option(text: &str) -> Result<&str, String> {
         None => text.strip_prefix('-').is_some_and(is_short),
     };
     if is_option {
-        return Err("this looks like an option; write the value before it".into());
+        return Err("the value is missing; this looks like the next option".into());
     }
     Ok(text)
 }
@@ -157,7 +157,7 @@ pub(super) fn parse_clients(text: &str) -> Result<u32, String> {
 }
 
 pub(super) fn parse_capacity(text: &str) -> Result<Capacity, String> {
-    let how = "write how many attempts are served in how long, like 100/1s";
+    let how = "write a number of attempts and a time, like 100/1s";
     let (attempts, window) = text.split_once('/').ok_or(how)?;
     let attempts = whole_number(attempts.trim_end()).filter(|attempts| *attempts > 0);
     let window = window.trim_start();

@@ -91,23 +91,20 @@ pub(super) fn notes(job: &Job) -> Vec<String> {
     let mut lines = Vec::new();
     if job.policy.backoff.jitter.follows_previous_delay() {
         lines.push(
-            "a decorrelated delay depends on the one before; the widest ranges are shown".into(),
+            "each decorrelated delay depends on the previous one; widest ranges shown".into(),
         );
     }
     if job.streams.heads.is_some() {
-        lines.push("waits that a server asks for are added to this".into());
+        lines.push("waits that a server asks for may make these delays longer".into());
     }
     if let Some(sharing) = &job.sharing {
         let path = shortened(&escaped(sharing.path.as_os_str()));
         let (tokens, back) = (
             sharing.budget.tokens,
-            sharing
-                .budget
-                .refill
-                .map_or("", |_| ", and more as time gives back"),
+            sharing.budget.refill.map_or("", |_| ", plus refills"),
         );
         lines.push(format!(
-            "all runs that share {path} make at most {tokens} retries together{back}"
+            "if all fail, all runs that share {path} make at most {tokens} retries together{back}"
         ));
     }
     lines

@@ -39,7 +39,7 @@ pub(crate) enum Success {
 pub(crate) enum Reason {
     /// A fatal signal reached us.
     Signal(Signal),
-    /// This process could not be killed, and no attempt may run beside it.
+    /// This process could not be killed, so no other attempt may start.
     LeftBehind(u32),
     /// Not all of its output was delivered by the deadline.
     Undelivered,

@@ -31,7 +31,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Returns the lines for this event, each with its newline; none if it is not worth any.
+    /// Returns the lines for this event, each with its newline; none if the event is not reported.
     pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
         match self {
             Self::Text(text) => text.line(event),
@@ -62,7 +62,7 @@ impl Warning {
             ),
             Event::BudgetRebuilt => (
                 "budget_rebuilt",
-                "the --shared file was damaged; its budget starts anew".into(),
+                "the --shared file was damaged; its budget starts full".into(),
             ),
             Event::LogUnusable(reason) => (
                 "log_unusable",
@@ -78,12 +78,12 @@ impl Warning {
             ),
             Event::NoRoomForOutput(reason) => (
                 "no_room_for_output",
-                format!("cannot hold more output back ({reason}); it is shown from here on"),
+                format!("cannot hold back more output ({reason}); it is shown from here on"),
             ),
             Event::OptionPassed(option) => (
                 "option_passed",
                 format!(
-                    "{option} was passed to the command; options of retry go before it, and -- before the command silences this"
+                    "{option} was passed to the command; write options of retry before the command, or write -- before the command to silence this"
                 ),
             ),
             Event::Forks => (

@@ -19,7 +19,7 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
             ": budget: shared retry budget used up (--budget)".into()
         }
         Reason::Stdin => {
-            ": stdin: input already read from the pipe is lost; use --stdin replay to repeat it, null if none is needed, or inherit to retry without it".into()
+            ": stdin: input already read from the pipe is lost; use --stdin replay to repeat it, --stdin null to send none, or --stdin inherit to retry without it".into()
         }
         Reason::Undelivered => format!(
             ": undelivered: its output was not fully read by the deadline of {}",
@@ -27,7 +27,7 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
         ),
         Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
         Reason::LeftBehind(pid) => format!(
-            ": process {pid} could not be killed, and no attempt may run beside it"
+            ": process {pid} could not be killed, so no other attempt may start"
         ),
         Reason::AskedFor => {
             format!(": not retryable: {noun} is retried only if --retry-on names it")
@@ -69,7 +69,7 @@ fn not_listed(policy: &Policy, outcome: &Outcome) -> String {
 /// Says that no pattern was found; a time-out can be retried without one if it is listed.
 fn not_found(outcome: &Outcome) -> String {
     let remedy = match outcome {
-        Outcome::TimedOut => "; --retry-on any,timeout retries a time-out whatever it said",
+        Outcome::TimedOut => "; add --retry-on any,timeout to retry time-outs without a match",
         _ => "",
     };
     format!("not retryable: no line of the output matches --retry-if{remedy}")
@@ -137,7 +137,7 @@ fn mistake(word: &str) -> Option<String> {
     }
     if word.contains(|c: char| c.is_ascii_whitespace()) {
         return Some(
-            "one word with spaces: remove its quotes, or to run a script: retry -- sh -c '...'"
+            "it contains spaces: remove the quotes, or to run a script: retry -- sh -c '...'"
                 .into(),
         );
     }
@@ -145,7 +145,7 @@ fn mistake(word: &str) -> Option<String> {
         return Some(format!("to print it: retry --{word}"));
     }
     if SHELL_WORDS.contains(&word) {
-        return Some("a word of the shell; to run a script: retry -- sh -c '...'".into());
+        return Some("a shell builtin or keyword; to run a script: retry -- sh -c '...'".into());
     }
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(format!(
@@ -170,7 +170,7 @@ fn mistake(word: &str) -> Option<String> {
     }
     is_name(word).then(|| {
         format!(
-            "not in PATH; for a shell function: export -f {name}; retry -- bash -c '{name} \"$@\"' {name} ...; write an alias out"
+            "not in PATH; for a shell function: export -f {name}; retry -- bash -c '{name} \"$@\"' {name} ...; for an alias: write its command"
         )
     })
 }
@@ -223,13 +223,13 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_program_gets_the_hint_that_fits_it() {
-        let shell = " (a word of the shell; to run a script: retry -- sh -c '...')";
+        let shell = " (a shell builtin or keyword; to run a script: retry -- sh -c '...')";
         let duration = " (write a duration as one word, like 100ms or 1m30s)";
         let hyphens = " (typographic dash; type plain hyphens: --";
         for (program, expected) in [
             (
                 "sh -c x",
-                " (one word with spaces: remove its quotes, or to run a script: retry -- sh -c '...')",
+                " (it contains spaces: remove the quotes, or to run a script: retry -- sh -c '...')",
             ),
             ("cd", shell),
             ("!", shell),
@@ -241,7 +241,7 @@ mod tests {
             ("A=1", " (to set a variable: retry -- env NAME=VALUE ...)"),
             (
                 "ll",
-                " (not in PATH; for a shell function: export -f ll; retry -- bash -c 'll \"$@\"' ll ...; write an alias out)",
+                " (not in PATH; for a shell function: export -f ll; retry -- bash -c 'll \"$@\"' ll ...; for an alias: write its command)",
             ),
             (
                 "-a",

@@ -164,10 +164,10 @@ impl<'a> HeaderFile<'a> {
         if let Ok(there) = fs::metadata(path) {
             ensure!(
                 there.is_file(),
-                "--retry-after '@{name}' is no regular file; name one that the command writes"
+                "--retry-after '@{name}' is not a regular file; name a file that the command writes"
             );
             open(path).with_context(|| {
-                format!("--retry-after '@{name}' cannot be read; name a file that can")
+                format!("--retry-after '@{name}' cannot be read; name a readable file")
             })?;
         }
         Ok(Self { path, before: None })

@@ -14,7 +14,7 @@ use crate::sys::fd;
 use crate::sys::fd::{NULL, null};
 
 /// The error message when /dev/null cannot be opened.
-const NO_NULL: &str = "--stdin null needs /dev/null; mount /dev, or leave the option out";
+const NO_NULL: &str = "--stdin null needs /dev/null; mount /dev, or remove the option";
 
 /// How the attempts of a run get their input.
 pub(super) enum Input {
@@ -68,7 +68,7 @@ impl Input {
                 })
             }
             Ok(FileType::Fifo | FileType::Socket) if wanted == job::Input::Replay => {
-                let replay = Replay::open().context("cannot keep stdin for a retry")?;
+                let replay = Replay::open().context("cannot store stdin for a retry")?;
                 Self::Replayed(Box::new(replay))
             }
             Ok(FileType::Fifo) if wanted == job::Input::Auto => Self::Guarded(Guard::default()),
@@ -76,7 +76,9 @@ impl Input {
             Ok(FileType::Socket) if wanted == job::Input::Auto => Self::Ours,
             Ok(FileType::Fifo | FileType::Socket) => Self::Passing(None),
             _ if wanted == job::Input::Replay && rustix::termios::isatty(ours) => {
-                bail!("--stdin replay cannot replay a terminal; pipe the input, or leave it out")
+                bail!(
+                    "--stdin replay cannot replay a terminal; pipe the input, or remove the option"
+                )
             }
             _ => Self::Ours,
         })
@@ -132,8 +134,8 @@ impl Input {
         }
     }
 
-    /// Whether a retry would run on what the failed attempt has left of a pipe, although nobody
-    /// asked for that.
+    /// Whether a retry would read only what the failed attempt has left in a pipe, without `--stdin
+    /// inherit`.
     pub(super) fn has_lost_input(&mut self) -> bool {
         match self {
             Self::Guarded(guard) => guard.has_lost_input(),

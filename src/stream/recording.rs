@@ -25,7 +25,7 @@ const MOST_MOVED: usize = 1024 * 1024;
 
 /// The error message when there is no room.
 pub(crate) const NOT_HELD: &str =
-    "cannot keep the output for --stdout or --output; set TMPDIR to where there is room";
+    "cannot store the output for --stdout or --output; set TMPDIR to a directory with free space";
 
 /// The fate of output that comes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ const BUFFER: usize = 128 * 1024;
 
 /// The error message when there is no room.
 pub(super) const NOT_KEPT: &str =
-    "cannot keep stdin for a retry; set TMPDIR to where there is room";
+    "cannot store stdin for a retry; set TMPDIR to a directory with free space";
 
 /// How many buffers are passed on before signals and limits are checked again.
 const MOST_ROUNDS: usize = 16;

@@ -1,7 +1,7 @@
 //! The world of commands, signals and time, upon a [`Kernel`], which tests simulate.
 //!
-//! One thread and one blocking call. A child's end is just another signal, so only the loops of
-//! this room reap or kill, and no signal can go to a process that is reaped.
+//! One thread and one blocking call. A child's end is just another signal. Only the loops of this
+//! module reap or kill, so no signal can go to a process that is already reaped.
 
 mod attempt;
 mod child;
@@ -57,7 +57,7 @@ pub(crate) struct Supervisor<'a, K> {
 
 /// Warnings still to be given, once each, before a retry.
 struct Warnings {
-    /// retry runs below another retry, so that attempts multiply.
+    /// retry runs inside another retry, so attempts multiply.
     nested: bool,
     /// Input that an attempt has read from stdin is lost; checked until it is said.
     spent: bool,

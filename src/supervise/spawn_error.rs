@@ -66,7 +66,7 @@ fn without_interpreter(path: &OsStr) -> &'static str {
     if name.as_bytes().ends_with(b"\r") {
         "not found: Windows line ending (CR) in line 1; convert the file, e.g. with dos2unix"
     } else if Path::new(name).exists() {
-        "not found: the interpreter in its first line needs another one, which does not exist"
+        "not found: the interpreter in its first line needs another one that does not exist"
     } else {
         "not found: the interpreter in its first line does not exist"
     }

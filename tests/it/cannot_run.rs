@@ -15,9 +15,8 @@ fn a_command_line_in_one_word_is_not_split_and_gets_a_hint() {
     );
     assert_eq!(done.said().len(), 1, "{done:?}");
     assert!(
-        done.stderr.contains(
-            "one word with spaces: remove its quotes, or to run a script: retry -- sh -c"
-        ),
+        done.stderr
+            .contains("it contains spaces: remove the quotes, or to run a script: retry -- sh -c"),
         "{done:?}"
     );
 }
@@ -79,7 +78,7 @@ fn why_a_command_cannot_be_executed_is_said() {
         (
             "chain",
             127,
-            "not found: the interpreter in its first line needs another one, which does not exist",
+            "not found: the interpreter in its first line needs another one that does not exist",
         ),
     ] {
         for place in ["./bin/", ""] {

@@ -28,7 +28,7 @@ fn what_is_generated_is_what_is_shipped() {
 fn it_runs_nothing_and_is_refused_with_a_command() {
     let done = Sandbox::new().retry("--generate man -- touch ran").run();
     done.exits(125).stdout_is("");
-    assert!(done.stderr.contains("leave the command out"), "{done:?}");
+    assert!(done.stderr.contains("remove the command"), "{done:?}");
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn an_error_before_the_run_and_a_wrong_call_are_objects_too() {
     for (script, says) in [
         (
             "retry --log-format json --retry-after @/etc -- true",
-            "'@/etc' is no regular file",
+            "'@/etc' is not a regular file",
         ),
         (
             "retry --log-format=json --attempts 0 -- true",
@@ -152,11 +152,11 @@ fn an_error_before_the_run_and_a_wrong_call_are_objects_too() {
         ("retry --log-format json", "there is no command to run"),
         (
             "retry --factor 3 -vk 1s --backoff linear --log-format json true",
-            "--factor means nothing",
+            "--factor has no effect",
         ),
         (
             "retry --log-format text --log-format json --budget 3 true",
-            "--budget means nothing",
+            "--budget needs --shared",
         ),
         (
             "retry --log-format json --policy /no/such -- true",
@@ -172,7 +172,7 @@ fn an_error_before_the_run_and_a_wrong_call_are_objects_too() {
         ),
         (
             "echo log-format json >p; retry --policy=p --retry-after @/etc -- true",
-            "'@/etc' is no regular file",
+            "'@/etc' is not a regular file",
         ),
         ("(ulimit -n 4; retry --log-format json -- true)", "cannot "),
     ] {

@@ -318,7 +318,7 @@ fn on_failure_shows_what_it_holds_and_passes_the_rest_on_where_the_disk_is_full(
             done.stdout_is(&format!("{status}\n"));
             let warnings = done
                 .stderr
-                .matches("cannot hold more output back (no space left on device)")
+                .matches("cannot hold back more output (no space left on device)")
                 .count();
             assert_eq!(warnings, 1, "{done:?}");
             assert!(done.stderr.contains("err\n"), "{done:?}");

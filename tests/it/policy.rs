@@ -53,8 +53,8 @@ fn a_file_that_is_none_is_said_and_nothing_is_run() {
             "/no/such",
             "policy file '/no/such' cannot be read: no such file or directory",
         ),
-        (".", "policy file '.' is no regular file"),
-        ("pipe", "policy file 'pipe' is no regular file"),
+        (".", "policy file '.' is not a regular file"),
+        ("pipe", "policy file 'pipe' is not a regular file"),
         ("bad", "policy file 'bad', line 3: --base 'xyz'"),
         ("long", "policy file 'long' is longer than 64 KiB"),
         ("bytes", "policy file 'bytes' is not valid UTF-8"),
@@ -98,7 +98,7 @@ fn what_the_policy_forbids_to_retry_is_not_retried_because_the_command_line_cont
         let script = format!("retry --policy policy {option} 5 -- sh -c 'echo run; exit 7'");
         let done = sandbox.bash(&script).run();
         done.exits(125).stdout_is("").says(&[&format!(
-            "--retry-on 5 and {option} 5 leave nothing to retry; take something out of {option} (--retry-on is from policy file 'policy', line 2; an option on the command line replaces it)"
+            "--retry-on 5 and {option} 5 leave nothing to retry; remove something from {option} (--retry-on is from policy file 'policy', line 2; the same option on the command line overrides it)"
         )]);
     }
     let script = "retry --policy policy --success-on 6 -- sh -c 'echo run; exit 7'";
@@ -111,7 +111,7 @@ fn what_is_written_as_for_a_shell_is_answered_with_what_to_write() {
     for (line, says) in [
         (
             "retry-if \"busy\"",
-            "line 2: a policy file takes quotes as part of the value; write: retry-if busy, or ",
+            "line 2: quotes would be part of the value; write: retry-if busy, or ",
         ),
         (
             "attempts 3 # three",
@@ -119,7 +119,7 @@ fn what_is_written_as_for_a_shell_is_answered_with_what_to_write() {
         ),
         (
             "log ~/log",
-            "line 2: '~/log' is taken as it stands in a policy file; write the whole path, without ~\n",
+            "line 2: a policy file does not expand '~/log'; write the full path, without ~\n",
         ),
     ] {
         fs::write(sandbox.path("policy"), format!("base 10ms\n{line}\n")).expect("a file");

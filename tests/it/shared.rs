@@ -251,18 +251,18 @@ fn is_unusable(sandbox: &Sandbox, path: &str, why: &str) {
 fn what_is_not_ours_is_left_as_it_is() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("foreign"), "precious").expect("a file");
-    is_unusable(&sandbox, "foreign", "not a file of ours");
+    is_unusable(&sandbox, "foreign", "not a retry budget file");
     assert_eq!(sandbox.text("foreign"), "precious");
     fs::write(sandbox.path("empty"), "").expect("a file");
     symlink("empty", sandbox.path("link")).expect("a link");
-    is_unusable(&sandbox, "link", "it is a link");
+    is_unusable(&sandbox, "link", "it is a symbolic link");
     assert_eq!(sandbox.text("empty"), "");
     fs::set_permissions(sandbox.path("empty"), fs::Permissions::from_mode(0o666)).expect("ours");
-    is_unusable(&sandbox, "empty", "others may write to it");
+    is_unusable(&sandbox, "empty", "other users may write to it");
     is_unusable(&sandbox, ".", "is a directory");
     is_unusable(&sandbox, "no/such", "no such file");
     sandbox.bash("mkfifo pipe").run().exits(0).stdout_is("");
-    is_unusable(&sandbox, "pipe", "no regular file");
+    is_unusable(&sandbox, "pipe", "not a regular file");
 }
 
 #[cfg(target_os = "linux")]

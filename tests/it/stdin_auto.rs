@@ -103,7 +103,7 @@ fn input_that_is_not_missed_is_no_reason_to_speak() {
 }
 
 /// What a line says when there is no retry because input is lost.
-const LOST: &str = "stdin: input already read from the pipe is lost; use --stdin replay to repeat it, null if none is needed, or inherit to retry without it";
+const LOST: &str = "stdin: input already read from the pipe is lost; use --stdin replay to repeat it, --stdin null to send none, or --stdin inherit to retry without it";
 
 /// A run with `data` in a pipe on stdin, whose writer is still there unless it is `ended`. The script
 /// counts its runs; this tells how many there were, and whether the loss of input has ended them.

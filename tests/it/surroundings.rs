@@ -84,7 +84,7 @@ fn without_dev_null_it_is_named_with_the_option_that_needs_it() {
     let sandbox = Sandbox::new();
     let done = without_null(&sandbox, "-a 2 --stdin null -- touch ran");
     done.exits(125).stdout_is("").says(&[
-        "--stdin null needs /dev/null; mount /dev, or leave the option out: /dev/null: no such file or directory",
+        "--stdin null needs /dev/null; mount /dev, or remove the option: /dev/null: no such file or directory",
     ]);
     assert!(!sandbox.path("ran").exists());
 }

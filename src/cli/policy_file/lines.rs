@@ -9,7 +9,8 @@ use clap::{Arg, Command};
 use crate::cli::values::suggest;
 use crate::escape::{escaped, shortened};
 
-/// Options that a file cannot give: it would be another program, or none.
+/// Options that are not allowed in a file: they name another file, or make the program print
+/// something instead of running a command.
 const NOT_FOR_FILES: [&str; 8] = [
     "policy", "plan", "dry-run", "clients", "capacity", "generate", "help", "version",
 ];
@@ -77,17 +78,17 @@ fn split(text: &str) -> (&str, Option<&str>) {
 fn parse<'a>(parser: &Command, number: usize, text: &'a str) -> Result<Line<'a>> {
     ensure!(
         !text.contains('\0'),
-        "it holds a NUL byte; write it anew as text"
+        "it contains a NUL byte; save it as plain text"
     );
     let (name, value) = split(text);
     let shown = shortened(&escaped(name.as_ref()));
     ensure!(
         !name.starts_with('-'),
-        "'{shown}' begins with a dash; write options without"
+        "'{shown}' begins with a dash; write the option without dashes"
     );
     ensure!(
         !NOT_FOR_FILES.contains(&name),
-        "'{name}' cannot stand in a file; give it on the command line"
+        "'{name}' is not allowed in a policy file; give it on the command line"
     );
     let option = parser
         .get_arguments()
@@ -95,11 +96,17 @@ fn parse<'a>(parser: &Command, number: usize, text: &'a str) -> Result<Line<'a>>
     let option = option.with_context(|| {
         let known: Vec<&str> = parser.get_arguments().filter_map(Arg::get_long).collect();
         let mut options = parser.get_arguments();
-        let is_letter = |option: &&Arg| option.get_short().is_some_and(|letter| name == letter.to_string());
+        let is_letter = |option: &&Arg| {
+            option
+                .get_short()
+                .is_some_and(|letter| name == letter.to_string())
+        };
         let by_letter = options.find(is_letter).and_then(Arg::get_long);
         match by_letter.or_else(|| suggest(name, &known)) {
             Some(meant) => format!("unknown option '{shown}'; did you mean {meant}?"),
-            None => format!("unknown option '{shown}'; see 'retry -h', and write the command on the command line"),
+            None => format!(
+                "unknown option '{shown}'; see 'retry -h', and put the command on the command line"
+            ),
         }
     })?;
     check_habits(name, value.unwrap_or_default())?;
@@ -142,8 +149,8 @@ impl Kind {
     }
 }
 
-/// Rejects a value written as for a shell, which would be taken as it stands: with quotes around
-/// it, a comment behind it, or `~`. The error says what to write.
+/// Rejects a value written as for a shell, with quotes around it, a comment after it, or `~`: these
+/// would become part of the value. The error says what to write.
 fn check_habits(name: &str, value: &str) -> Result<()> {
     let kind = Kind::of(name);
     let write = |value: &str| {
@@ -154,19 +161,16 @@ fn check_habits(name: &str, value: &str) -> Result<()> {
         let or = match kind {
             Kind::Pattern => {
                 let quoted = shortened(&escaped(value.trim_end().as_ref()));
-                format!(", or {name} ({quoted}) if the output has the quotes")
+                format!(", or {name} ({quoted}) if the output contains the quotes")
             }
             Kind::Script | Kind::Path | Kind::Word => String::new(),
         };
-        bail!(
-            "a policy file takes quotes as part of the value; {}{or}",
-            write(inner)
-        );
+        bail!("quotes would be part of the value; {}{or}", write(inner));
     }
     if let Some(rest) = without_comment(kind, value) {
         let rest = write(without_quotes(rest).unwrap_or(rest));
         let or = match kind {
-            Kind::Pattern => ", or [#] for a # that the output has",
+            Kind::Pattern => ", or [#] to match a #",
             Kind::Script | Kind::Path | Kind::Word => "",
         };
         bail!("a comment needs a line of its own; {rest}{or}");
@@ -175,9 +179,7 @@ fn check_habits(name: &str, value: &str) -> Result<()> {
     if let Some(part) = expanded_by_shells(path).filter(|_| kind == Kind::Path) {
         let shown = shortened(&escaped(path.as_ref()));
         let part = shortened(&escaped(part.as_ref()));
-        bail!(
-            "'{shown}' is taken as it stands in a policy file; write the whole path, without {part}"
-        );
+        bail!("a policy file does not expand '{shown}'; write the full path, without {part}");
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ fn a_line_that_the_command_line_makes_meaningless_is_dropped() {
 
 /// The end of a sentence about options from a file that the command line contradicts.
 fn from_file(options: &str) -> String {
-    format!(" ({options}; an option on the command line replaces it)")
+    format!(" ({options}; the same option on the command line overrides it)")
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_line_whose_loss_would_widen_what_is_retried_is_not_dropped() {
     let line = from_file("--retry-on is from policy file 'usual', line 2");
     for option in ["success-on", "stop-on"] {
         let sentence = format!(
-            "--retry-on 5 and --{option} 5 leave nothing to retry; take something out of --{option}{line}"
+            "--retry-on 5 and --{option} 5 leave nothing to retry; remove something from --{option}{line}"
         );
         file_refused(
             "attempts 3\nretry-on 5",
@@ -92,12 +92,12 @@ fn a_line_whose_loss_would_widen_what_is_retried_is_not_dropped() {
         "--retry-on is from policy file 'usual', line 1, --stop-on is from policy file 'usual', line 2",
     );
     let sentence = format!(
-        "--retry-on 5,6, --stop-on 5 and --success-on 6 leave nothing to retry; take something out of --stop-on or --success-on{both}"
+        "--retry-on 5,6, --stop-on 5 and --success-on 6 leave nothing to retry; remove something from --stop-on or --success-on{both}"
     );
     file_refused("retry-on 5,6\nstop-on 5", "--success-on 6 true", &sentence);
     let stops = from_file("--stop-on is from policy file 'usual', line 1");
     let sentence = format!(
-        "--retry-on 5 and --stop-on 5 leave nothing to retry; take something out of --stop-on{stops}"
+        "--retry-on 5 and --stop-on 5 leave nothing to retry; remove something from --stop-on{stops}"
     );
     file_refused("stop-on 5", "--retry-on 5 true", &sentence);
     let job = job_with_file("retry-on 5", "--retry-on 6 --success-on 5 true");
@@ -118,7 +118,7 @@ fn a_line_is_dropped_for_what_it_clashes_with_and_for_nothing_else() {
     assert_eq!(job.policy.backoff.curve.factor(), Factor::parse("3").ok());
     assert_eq!(job.policy.attempts, Attempts::AtMost(9));
     let at = "policy file 'usual', line 2";
-    let zero = "--retry-on 0,5 holds 0, which is success; leave out the 0";
+    let zero = "--retry-on 0,5 includes 0, which is success; remove the 0";
     file_refused(
         "base 1s\nretry-on 0,5",
         "--stop-on 5 true",
@@ -135,7 +135,7 @@ fn a_command_line_that_needs_the_file_is_judged_with_it() {
         "--reserve 3s --backoff linear true",
     );
     assert_eq!(job.policy.reserve, Duration::from_secs(3));
-    let sentence = "--reserve 10.0s leaves no time for a retry within --deadline 5.00s; make it shorter (--deadline is from policy file 'usual', line 1; an option on the command line replaces it)";
+    let sentence = "--reserve 10.0s leaves no time for a retry within --deadline 5.00s; make it shorter (--deadline is from policy file 'usual', line 1; the same option on the command line overrides it)";
     file_refused("deadline 5s\n", "--reserve 10s true", sentence);
 }
 
@@ -155,7 +155,7 @@ fn a_value_may_stand_behind_blanks_and_an_equals_sign() {
     assert_eq!(job.policy.attempts, Attempts::AtMost(3));
     assert_eq!(job.policy.patterns.retry_if[0].written(), "a b ");
     assert_eq!(job.log, Some("x".into()));
-    let nul = "policy file 'usual', line 2: it holds a NUL byte; write it anew as text";
+    let nul = "policy file 'usual', line 2: it contains a NUL byte; save it as plain text";
     file_refused("attempts 3\nlog a\0b", "true", nul);
 }
 
@@ -181,7 +181,7 @@ fn a_name_of_a_file_that_only_a_shell_would_expand_is_answered_with_what_to_writ
 
 #[test]
 fn what_is_wrong_with_the_command_line_is_said_of_it_and_not_of_the_file() {
-    let sentence = "--reserve is a part of the deadline; give --deadline too, or leave it out";
+    let sentence = "--reserve needs --deadline; add that, or remove --reserve";
     file_refused("base 1s", "--reserve 5s true", sentence);
     let error = with_file("base 1s", "")
         .expect_err("there is no command")

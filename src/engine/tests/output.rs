@@ -145,7 +145,7 @@ fn what_was_cut_short_and_is_named_needs_no_output() {
         cannot_start(FaultClass::Busy),
         "retried; exit 126",
     );
-    let remedy = "; --retry-on any,timeout retries a time-out whatever it said; exit 124";
+    let remedy = "; add --retry-on any,timeout to retry time-outs without a match; exit 124";
     judges(
         "--timeout 1s --retry-if x",
         hangs(),
