@@ -99,7 +99,7 @@ pub(crate) fn run(
 }
 
 /// Decides how the run exits after an attempt whose output could not be delivered, or after which
-/// there was no time.
+/// no time is left.
 fn cut_short(cut: DeliveryAbort, ending: &Ending, decision: &mut Decision) -> Exit {
     match cut {
         DeliveryAbort::Signal(signal) => {

@@ -41,8 +41,8 @@ fn is_harmless(c: char) -> bool {
 }
 
 /// Returns the name of a command for reports: the basename of its first word, cut at the first
-/// blank and at 64 bytes, without anything before `@` or after `: ; # ? =`. Never more: a URL, a
-/// header or an assignment mistaken for the command holds a secret there.
+/// blank and at 64 bytes, without anything before `@` or after `: ; # ? =`. No more is shown,
+/// because a URL, a header or an assignment typed as the command may hold a secret there.
 pub(crate) fn program_name(program: &OsStr) -> String {
     let word = until(program.as_bytes(), b"\t\n\x0c\r ;#?=");
     // A slash may be part of a secret, but not in a word that is a path from its start.

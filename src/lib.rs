@@ -1,10 +1,11 @@
 //! `retry` runs a command again until it succeeds. This page is its architecture.
 //!
-//! A pure core that decides, one small loop that asks it, and one edge that touches the world:
+//! A pure core makes the decisions, a small loop asks it, and an outer layer deals with the real
+//! world:
 //!
 //! ```text
-//! lib           wires the rooms; knows the real world
-//! cli           the command line, from options to a job; the only room that knows clap
+//! lib           connects the modules; knows the real world
+//! cli           the command line, from options to a job; the only module that uses clap
 //! ── pure: no clock, no generator, no I/O ──────────────────────────────────────────────
 //! signal        signals by name and number
 //! escape        foreign text made safe to print; the control sequences of terminals
@@ -35,18 +36,18 @@
 //! chance        randomness: the id of a run, and the draws for its delays
 //! ```
 //!
-//! Arrows run one way, from the bottom up: the pure rooms know only each other, `engine` knows
-//! them, `supervise` knows `engine`, `report` knows events, and only `lib` knows everything. A test
+//! Arrows run one way, from the bottom up: the pure modules use only each other, `engine` uses
+//! them, `supervise` uses `engine`, `report` uses events, and only `lib` uses everything. A test
 //! checks that.
 //!
 //! Invariants:
 //!
-//! * No pure room knows what time it is, draws a random number or does I/O. Time comes
-//!   in as a `Duration` since the start, chance as a number in [0, 1).
-//! * Only `supervise` and `sys` signal, wait for or reap a process, and they never signal one that
-//!   is reaped.
-//! * Nothing of ours goes to stdout but what `--help`, `--version` and `--plan` print, and no line
-//!   that cannot be written changes an exit status.
+//! * No pure module reads the clock, draws a random number or does I/O. Time is passed in as a
+//!   `Duration` since the start, chance as a number in [0, 1).
+//! * Only `supervise` and `sys` signal, wait for or reap a process. They never signal a process
+//!   that they have reaped.
+//! * We write to stdout only what `--help`, `--version`, `--generate` and `--plan` print. A line
+//!   that cannot be written never changes the exit status.
 
 mod backoff;
 mod bucket;

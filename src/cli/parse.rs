@@ -10,8 +10,8 @@ use clap::{ArgMatches, Command, CommandFactory as _};
 use super::options::{self, Cli};
 use super::usage_error;
 
-/// The parser after its use. Freeing it would take longer than exiting with it, so that it stays
-/// until there is time.
+/// The used parser. Freeing it takes longer than exiting without freeing it, so it is kept until
+/// there is time.
 #[derive(Default)]
 pub(crate) struct Leftovers(ManuallyDrop<Option<Command>>);
 

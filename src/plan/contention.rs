@@ -12,8 +12,8 @@ use crate::job::Capacity;
 use crate::policy::{Decision, History, Policy};
 use crate::status::{Ending, Outcome};
 
-/// How many retries at a server are simulated at most: those of clients that never give up have no
-/// end.
+/// The maximum number of retries simulated at a server: clients that never give up would retry
+/// forever.
 const MOST_RETRIES: u64 = 10_000_000;
 
 /// The bounds that the clients share.

@@ -132,7 +132,7 @@ impl Table<'_> {
     }
 }
 
-/// The time from which on a column of the table is too narrow, and the wait absurd.
+/// From this time on, a column of the table is too narrow, and the wait absurdly long.
 const LONGEST_SHOWN: Duration = Duration::from_secs(10_000 * 3600);
 
 const BILLION: u128 = 1_000_000_000;

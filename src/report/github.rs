@@ -24,7 +24,7 @@ impl<'a> Github<'a> {
         }
     }
 
-    /// Returns the lines for this event, each with its newline; none if it is not worth any.
+    /// Returns the lines for this event, each with its newline; none if the event is not reported.
     pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
         if self.is_quiet {
             return None;

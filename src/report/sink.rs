@@ -115,7 +115,7 @@ impl<'a> Sink<'a> {
         stderr::say(&(fresh_line + lines), self.in_haste);
     }
 
-    /// Reports how the run ends, or our own error, which is shown even to the quiet.
+    /// Reports how the run ends, or our own error, which is shown even with `--quiet`.
     pub(crate) fn end(&mut self, exit: &Result<Exit, String>) {
         if !self.has_programs() {
             return;

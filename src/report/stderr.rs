@@ -22,10 +22,11 @@ const NO_PATIENCE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// Whether the last line was taken. A reader that let one wait in vain is not waited for again.
+/// Whether the last line was read in time. After one wait in vain, later lines do not wait for the
+/// reader.
 static IS_READ: AtomicBool = AtomicBool::new(true);
 
-/// Writes a whole line to stderr with one system call, or loses it: the exit status never depends
+/// Writes a whole line to stderr with one system call, or drops it. The exit status never depends
 /// on it. A fatal signal ends the wait for a reader; in haste there is no wait, and [`IS_READ`]
 /// stays as it is.
 pub(crate) fn say(text: &str, in_haste: bool) {

@@ -54,7 +54,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the line for this event, with its newline; none if it is not worth one.
+    /// Returns the line for this event, with its newline; none if the event is not reported.
     pub(crate) fn line(&self, event: &Event<'_>) -> Option<String> {
         if self.verbosity < worth(event) {
             return None;
@@ -89,7 +89,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the sentence for this event, whether it is worth a line or not.
+    /// Returns the sentence for this event, even if it is not reported.
     pub(super) fn said(&self, event: &Event<'_>) -> Option<String> {
         Some(match event {
             Event::Starting { attempt, .. } => format!("{} starts", self.numbered(*attempt)),

@@ -232,7 +232,7 @@ impl<'a> Streams<'a> {
         self.fault.take().map_or(Ok(findings), Err)
     }
 
-    /// Whether a retry would get only the rest of its input, which it must not.
+    /// Whether a retry would get only the rest of its input, and is therefore not allowed.
     pub(crate) fn has_lost_input(&mut self) -> bool {
         self.input.has_lost_input()
     }

@@ -114,8 +114,8 @@ const NAP: Duration = Duration::from_micros(200);
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 impl<K: Kernel> Supervisor<'_, K> {
-    /// Applies `op` as soon as nobody else has the lock. A token that cannot be taken is said once,
-    /// and retries go on: a budget is there to spare others, not to fail a run. A success that
+    /// Applies `op` as soon as nobody else has the lock. If the budget cannot be used, this warns
+    /// once and retries go on: a budget protects others, and must not fail a run. A success that
     /// cannot refund needs no warning, because no retry will follow.
     pub(super) fn charge_shared_budget(
         &mut self,

@@ -1,8 +1,9 @@
 //! Spawning a process that executes the command.
 //!
 //! A child in our own group is forked, because a key of the terminal may stop it. For one that
-//! leads a group Linux has a faster way. std's way is neither: before its hook runs it unblocks all
-//! signals with our handlers, which must never run in a child, still in place.
+//! leads a group Linux has a faster way. `std::process::Command` does not fit: before its hook
+//! runs, it unblocks all signals while our handlers are still installed, and these must never run
+//! in a child.
 
 mod execute;
 
