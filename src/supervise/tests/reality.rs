@@ -12,9 +12,7 @@ use rand::Rng as _;
 use rand::SeedableRng as _;
 use rand::rngs::Xoshiro256PlusPlus;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use rustix::process::{
-    Pid, WaitId, WaitIdOptions, kill_process, kill_process_group, test_kill_process, waitid,
-};
+use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use tempfile::TempDir;
 
 use super::choice::Choices;
@@ -25,7 +23,7 @@ use crate::supervise::kernel::{Which, linux as table};
 
 /// A process that does what it is told, a line at a time. It answers where nobody could see it.
 const PUPPET: &str = r#"
-use POSIX qw(setsid setpgid _exit);
+use POSIX qw(setsid setpgid _exit EINTR);
 my ($dir, $number) = @ARGV;
 # A job in the background may have some of them ignored.
 $SIG{$_} = 'DEFAULT' for qw(TERM INT HUP USR1 TSTP CHLD);
@@ -35,7 +33,18 @@ sub serve {
     open(my $out, '>', "$dir/$number.out") or _exit(98);
     my $answer = sub { syswrite($out, "$_[0]\n") };
     $answer->($$);
-    while (defined(my $line = <$in>)) {
+    # A signal may end a readline, and with it what was read.
+    my $next = sub {
+        my $line = '';
+        for (;;) {
+            my $read = sysread($in, my $byte, 1);
+            next if !defined $read && $! == EINTR;
+            return if !$read;
+            return $line if $byte eq "\n";
+            $line .= $byte;
+        }
+    };
+    while (defined(my $line = $next->())) {
         my ($word, $one, $two) = split ' ', $line;
         if ($word eq 'exit') { _exit($one) }
         elsif ($word eq 'die') { kill $one, $$; next }
@@ -237,11 +246,20 @@ impl Both {
             }
             assert!(
                 begun.elapsed() < PATIENCE,
-                "{}\nreal: {real:?}\nsimulated: {expected:?}",
-                self.story.join("\n")
+                "{}\nreal: {real:?}\nsimulated: {expected:?}\nthe first: {:?}",
+                self.story.join("\n"),
+                self.end_of_the_first()
             );
             thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Returns how the first process has ended, if it has, and leaves it as it is.
+    fn end_of_the_first(&self) -> Option<(Option<i32>, Option<i32>)> {
+        let root = Pid::from_raw(self.real[0]).expect("a pid");
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(root), options).ok()??;
+        Some((status.exit_status(), status.terminating_signal()))
     }
 
     fn seen_there(&self, pid: i32) -> Seen {
@@ -290,10 +308,11 @@ impl Both {
 
 impl Drop for Both {
     fn drop(&mut self) {
-        for pid in &self.real {
-            let pid = Pid::from_raw(*pid).expect("a pid");
-            let is_ours = table::processes(Which::One(pid)).is_some_and(|one| !one.is_empty());
-            if is_ours && test_kill_process(pid).is_ok() {
+        for (real, simulated) in self.real.iter().zip(&self.simulated) {
+            // The pid of one that has ended may be another's.
+            let is_alive = |pid| self.world.find(pid).is_some_and(world::Process::is_alive);
+            if is_alive(*simulated) {
+                let pid = Pid::from_raw(*real).expect("a pid");
                 let _ = kill_process(pid, rustix::process::Signal::KILL);
             }
         }
