@@ -5,7 +5,7 @@ use std::io;
 use rustix::process::Pid;
 
 use super::kernel::{Kernel, Then, Us};
-use super::process_tree::{ProcessTree, Scope, is};
+use super::process_tree::{ProcessTree, Scope, failed_with};
 use super::signal_queue::SignalEvent;
 use crate::escalation::Escalation;
 use crate::signal::Signal;
@@ -136,7 +136,7 @@ impl RunningChild {
     }
 
     fn heed(&mut self, sent: &io::Result<()>) {
-        if is(sent, libc::EPERM) {
+        if failed_with(sent, libc::EPERM) {
             self.escalation.record_refusal();
         }
     }

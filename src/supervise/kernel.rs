@@ -8,7 +8,7 @@ use linux as table;
 mod other;
 #[cfg(not(target_os = "linux"))]
 use other as table;
-mod system;
+pub(super) mod system;
 
 use std::io;
 use std::os::fd::OwnedFd;

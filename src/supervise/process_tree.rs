@@ -11,7 +11,7 @@ use super::kernel::{Kernel, Process, Us};
 use crate::signal::Signal;
 use crate::sys::fd::is_ready;
 use members::{has_ended, watch};
-pub(super) use signals::is;
+pub(super) use signals::failed_with;
 use signals::{Outsider, Outsiders};
 
 mod members;
@@ -42,8 +42,8 @@ struct Member {
 /// The result of [`ProcessTree::find`].
 struct Found {
     members: Vec<Process>,
-    /// The strike, should this be the first time.
-    strike: Strike,
+    /// The strike, if this is the first time.
+    strike: Option<Strike>,
     knowledge: Knowledge,
     /// Whether a process that may have been a member ended while the others were looked at.
     has_vanished: bool,
@@ -115,7 +115,7 @@ impl ProcessTree {
             members, strike, ..
         } = found;
         self.knowledge = found.knowledge;
-        self.strike.get_or_insert(strike);
+        self.strike = self.strike.take().or(strike);
         let any = !members.is_empty() || found.has_vanished;
         self.is_news |= any;
         self.members

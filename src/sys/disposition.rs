@@ -125,7 +125,7 @@ impl StopHandler {
     /// Stops this process, as ^Z would have, until it is continued.
     pub(crate) fn stop(&self) {
         self.remove();
-        let _ = kill(own_pid(), Signal::TSTP);
+        let _ = kill(own_pid(), Some(Signal::TSTP));
     }
 }
 

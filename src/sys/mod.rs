@@ -130,7 +130,7 @@ pub(crate) fn die_of(signal: Signal) {
     system::forbid_core_files();
     reset(signal);
     unblock(signal);
-    let _ = kill(own_pid(), signal);
+    let _ = kill(own_pid(), Some(signal));
 }
 
 /// The pid of this process.
@@ -157,10 +157,11 @@ pub(crate) fn leads_session() -> bool {
     unsafe { libc::getsid(0) == own_pid() }
 }
 
-/// Sends a signal to a process, or to a group if `target` is negative.
-pub(crate) fn kill(target: i32, signal: Signal) -> io::Result<()> {
+/// Sends a signal to a process, or to a group if `target` is negative; without a signal, it only tells
+/// whether one could be sent.
+pub(crate) fn kill(target: i32, signal: Option<Signal>) -> io::Result<()> {
     // SAFETY: kill touches no memory of ours.
-    match unsafe { libc::kill(target, signal.number()) } {
+    match unsafe { libc::kill(target, signal.map_or(0, Signal::number)) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

@@ -162,7 +162,7 @@ pub(super) fn spawn_fork(mut child: Child<'_>) -> io::Result<(Pid, ChildReport, 
             Err(Errno::INTR) => {}
             Err(error) => {
                 // Leave no child running in an unknown state.
-                let _ = kill(pid.as_raw_nonzero().get(), Signal::KILL);
+                let _ = kill(pid.as_raw_nonzero().get(), Some(Signal::KILL));
                 reap(pid);
                 return Err(error.into());
             }

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, WaitId, WaitIdOptions, WaitIdStatus, test_kill_process, test_kill_process_group, waitid,
-};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 
 use super::{Kernel, Stat, Target, Then, Which, raw, table};
 use crate::signal::Signal;
@@ -103,12 +101,11 @@ impl Kernel for System {
     }
 
     fn kill(&self, target: Target, signal: Option<Signal>) -> io::Result<()> {
-        match (target, signal) {
-            (Target::Process(pid), Some(signal)) => sys::kill(raw(pid), signal),
-            (Target::Group(leader), Some(signal)) => sys::kill(-raw(leader), signal),
-            (Target::Process(pid), None) => Ok(test_kill_process(pid)?),
-            (Target::Group(leader), None) => Ok(test_kill_process_group(leader)?),
-        }
+        let target = match target {
+            Target::Process(pid) => raw(pid),
+            Target::Group(leader) => -raw(leader),
+        };
+        sys::kill(target, signal)
     }
 
     fn processes(&self, which: Which) -> Option<Vec<Stat>> {
@@ -129,7 +126,7 @@ impl Kernel for System {
 }
 
 /// Returns how a child has ended.
-fn outcome(status: &WaitIdStatus) -> Outcome {
+pub(in crate::supervise) fn outcome(status: &WaitIdStatus) -> Outcome {
     let code = status
         .exit_status()
         .and_then(|code| u8::try_from(code & 0xff).ok());

@@ -31,21 +31,22 @@ impl ProcessTree {
                 false
             }
         };
-        // The hook has the same markers, and may have left a daemon.
-        let since = match self.scope {
-            Scope::Group(_) => None,
-            Scope::Descendants(_) => entry(kernel, child)
-                .ok()
-                .flatten()
-                .map(|is| is.process.started),
-        };
-        let is_in_group = |stat: &Stat| match self.scope {
-            Scope::Group(leader) => stat.group == raw(leader),
+        let (group, since) = match self.scope {
+            Scope::Group(leader) => (Some(raw(leader)), None),
+            // The hook has the same markers, and may have left a daemon.
             Scope::Descendants(_) => {
-                kernel.group(self.us) == Some(stat.group)
-                    && since.is_none_or(|since| stat.process.started >= since)
-                    && bears(stat.process.pid)
+                let child = entry(kernel, child).ok().flatten();
+                (
+                    kernel.group(self.us),
+                    child.map(|child| child.process.started),
+                )
             }
+        };
+        let is_in_group = |stat: &Stat| {
+            group == Some(stat.group)
+                && (matches!(self.scope, Scope::Group(_))
+                    || since.is_none_or(|since| stat.process.started >= since)
+                        && bears(stat.process.pid))
         };
         // A process orphaned since the limit was reached is no daemon that had left before.
         let is_abandoned = |stat: &Stat| {
@@ -68,19 +69,27 @@ impl ProcessTree {
             .filter(is_member)
             .map(|stat| stat.process)
             .collect();
-        let newest = all.iter().map(|stat| stat.process.started).max();
-        let newest = newest.unwrap_or_default();
-        let others = all.iter().map(|stat| stat.process);
-        let is_bystander = |other: &Process| other.started == newest && !members.contains(other);
+        let is_first = self.strike.is_none();
         Some(Found {
-            strike: Strike {
-                newest,
-                bystanders: others.filter(is_bystander).collect(),
-            },
+            strike: is_first.then(|| Strike::new(&all, &members)),
             members,
             knowledge: knowledge.get(),
             has_vanished: has_vanished.get(),
         })
+    }
+}
+
+impl Strike {
+    /// A strike when these are all processes, and those of them the members.
+    fn new(all: &[Stat], members: &[Process]) -> Self {
+        let processes = || all.iter().map(|stat| stat.process);
+        let newest = processes().map(|process| process.started).max();
+        let newest = newest.unwrap_or_default();
+        let is_bystander = |other: &Process| other.started == newest && !members.contains(other);
+        Self {
+            newest,
+            bystanders: processes().filter(is_bystander).collect(),
+        }
     }
 }
 

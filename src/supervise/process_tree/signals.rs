@@ -15,7 +15,9 @@ impl ProcessTree {
     /// Whether the group has a process left, as far as a null signal can tell.
     pub(super) fn answers(&self, kernel: &impl Kernel) -> bool {
         match self.scope {
-            Scope::Group(leader) => !is(&kernel.kill(Target::Group(leader), None), libc::ESRCH),
+            Scope::Group(leader) => {
+                !failed_with(&kernel.kill(Target::Group(leader), None), libc::ESRCH)
+            }
             Scope::Descendants(_) => false,
         }
     }
@@ -60,7 +62,7 @@ impl ProcessTree {
                 sent.push(send(kernel, process.pid, signal));
             }
         }
-        let refusal = sent.into_iter().find(|sent| is(sent, libc::EPERM));
+        let refusal = sent.into_iter().find(|sent| failed_with(sent, libc::EPERM));
         refusal.unwrap_or(Ok(()))
     }
 
@@ -94,7 +96,7 @@ impl ProcessTree {
             return false;
         };
         // A null signal does no harm if the id has been reused by another group.
-        is(&kernel.kill(Target::Group(leader), None), libc::EPERM)
+        failed_with(&kernel.kill(Target::Group(leader), None), libc::EPERM)
     }
 
     /// Sends a last KILL to the group after a time limit, while its leader's pid still pins the id.
@@ -110,7 +112,7 @@ fn send(kernel: &impl Kernel, pid: Pid, signal: Signal) -> io::Result<()> {
 }
 
 /// Whether a signal was refused with this error number.
-pub(in crate::supervise) fn is(sent: &io::Result<()>, number: i32) -> bool {
+pub(in crate::supervise) fn failed_with(sent: &io::Result<()>, number: i32) -> bool {
     let error = sent.as_ref().err();
     error.is_some_and(|error| error.raw_os_error() == Some(number))
 }
