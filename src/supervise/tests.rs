@@ -101,6 +101,18 @@ struct Fault {
 }
 
 impl Fault {
+    /// The fault of a run, if it breaks a law, after so many runs.
+    fn of(scenario: &Rc<Scenario>, done: &Run, runs: usize) -> Result<(), Self> {
+        if done.fault.is_none() {
+            return Ok(());
+        }
+        Err(Self {
+            line: scenario.line.clone(),
+            choices: shrunk(scenario, done.choices.picked()),
+            runs,
+        })
+    }
+
     /// Tells how it comes about, and how to see it again.
     fn shown(&self) -> String {
         let scenario = Rc::new(Scenario::new(&self.line));
@@ -131,13 +143,7 @@ fn explore(line: &str) -> Result<(), Fault> {
         assert!(runs < MOST_ORDERS, "{line} has too many orders");
         let done = run(&scenario, Choices::given(given), false);
         runs += 1;
-        if done.fault.is_some() {
-            return Err(Fault {
-                line: line.to_owned(),
-                choices: shrunk(&scenario, done.choices.picked()),
-                runs,
-            });
-        }
+        Fault::of(&scenario, &done, runs)?;
         next = done.choices.next();
     }
     Ok(())
@@ -203,17 +209,10 @@ fn larger_scenarios_keep_the_laws_in_orders_by_chance() {
     let number = env::var("RETRY_SEEDS").map_or(20_000, |seeds| seeds.parse().expect("a number"));
     let seeds: Vec<u64> = (first..first + number).collect();
     on_all(&seeds, |seed| {
-        let line = random::scenario(*seed);
-        let scenario = Rc::new(Scenario::new(&line));
+        let scenario = Rc::new(Scenario::new(&random::scenario(*seed)));
         let done = run(&scenario, Choices::seeded(*seed), false);
-        if done.fault.is_none() {
-            return Ok(());
-        }
-        Err(Fault {
-            line,
-            choices: shrunk(&scenario, done.choices.picked()),
-            runs: usize::try_from(*seed - first).expect("a small number") + 1,
-        })
+        let runs = usize::try_from(*seed - first).expect("a small number") + 1;
+        Fault::of(&scenario, &done, runs)
     });
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, Timespec, poll};
+use rustix::event::PollFd;
 use rustix::process::Pid;
 
 use super::script::{Script, Step};
@@ -15,13 +15,13 @@ use crate::signal::Signal;
 use crate::status::Outcome;
 use crate::supervise::kernel::{self, Kernel, Stat, Target, Then, Which};
 use crate::supervise::signal_queue::{SignalEvent, is_fatal};
+use crate::sys::fd::state;
 use crate::sys::{SpawnSpec, Started};
 
 /// A process that is sent a signal runs within this time.
 const SOON: Duration = Duration::from_millis(20);
 
 /// The simulated kernel.
-#[derive(Clone)]
 pub(super) struct Simulated {
     pub(super) world: Rc<RefCell<World>>,
     /// Our stdout, which a command inherits.
@@ -74,16 +74,12 @@ impl Kernel for Simulated {
         world.law_of_waits(time);
         world.tell(|| format!("we wait for {time:?}, and {} more", others.len()));
         let (begun, handled) = (world.now, world.queue.len());
-        let (mut others, mut skipped) = (others, Vec::new());
+        let mut skipped = Vec::new();
         loop {
             if world.is_over() {
                 return Err(io::Error::other("the run is cut off"));
             }
-            let at_once = Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            };
-            let is_ready = poll(&mut others, Some(&at_once)).expect("readiness") > 0;
+            let is_ready = others.iter().any(|fd| !state(fd.clone()).is_empty());
             let is_signalled = if is_for_signals {
                 !world.queue.is_empty()
             } else {
@@ -184,7 +180,7 @@ impl Kernel for Simulated {
 
     fn ended(&self, child: Option<Pid>, then: Then) -> io::Result<Option<(Pid, Outcome)>> {
         let mut world = self.looking(Looks::Child);
-        let us = world.us.pid.as_raw_nonzero().get();
+        let us = world.our_pid();
         let wanted = child.map(kernel::raw);
         let mut children = world
             .processes
@@ -218,16 +214,8 @@ impl Kernel for Simulated {
         if let Some(signal) = signal {
             world.law_of_signals(target, signal);
         }
-        let is_meant = |one: &&Process| match target {
-            Target::Process(pid) => one.pid == kernel::raw(pid),
-            Target::Group(leader) => one.group == kernel::raw(leader),
-        };
-        let meant: Vec<(i32, bool)> = world
-            .processes
-            .iter()
-            .filter(is_meant)
-            .map(|one| (one.pid, one.is_other))
-            .collect();
+        let reached = world.reached(target);
+        let meant: Vec<(i32, bool)> = reached.iter().map(|one| (one.pid, one.is_other)).collect();
         if meant.is_empty() {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }

@@ -11,7 +11,7 @@ use crate::job::Output;
 use crate::policy::{Decision, Reason};
 use crate::signal::Signal;
 use crate::status::{Exit, Outcome};
-use crate::supervise::kernel::Target;
+use crate::supervise::kernel::{Target, raw};
 use crate::supervise::signal_queue::{SignalEvent, is_fatal, is_message};
 
 /// What the supervisor is at.
@@ -42,7 +42,8 @@ pub(super) struct Laws {
     starts: BTreeMap<i32, u64>,
     reaped: Vec<i32>,
     phase: Phase,
-    fatal: Vec<(Signal, Duration)>,
+    /// The fatal signals that have come, in order.
+    fatal: Vec<Signal>,
     /// Whether a fatal signal had arrived when signals were last looked at before a start.
     must_not_start: bool,
     /// For each arrival of a signal that was not taken yet, whether the terminal gave it to the
@@ -57,7 +58,7 @@ pub(super) struct Laws {
     /// The waits that were over since anything happened.
     pub(super) short_waits: usize,
     fatal_in_delay: bool,
-    /// Whether a limit has struck the attempt, and whether it has ended by now.
+    /// Whether a limit has struck the attempt.
     struck: bool,
     attempts: u64,
     is_hook: bool,
@@ -68,7 +69,8 @@ pub(super) struct Laws {
     left_behind: bool,
     not_before: Duration,
     stop: Option<Reason>,
-    in_delay: Option<Signal>,
+    /// Whether a signal has ended a delay, or the hook behind it.
+    in_delay: bool,
     hook_failed: bool,
     too_late: bool,
     written: Vec<(u64, Vec<u8>)>,
@@ -117,8 +119,8 @@ impl Laws {
         self.short_waits = 0;
     }
 
-    pub(super) fn note_fatal(&mut self, signal: Signal, now: Duration) {
-        self.fatal.push((signal, now));
+    pub(super) fn note_fatal(&mut self, signal: Signal) {
+        self.fatal.push(signal);
     }
 
     pub(super) fn note_arrival(&mut self, signal: Signal, is_given: bool) {
@@ -190,10 +192,7 @@ impl World {
 
     /// We take signals from the queue.
     pub(super) fn note_taken_signals(&mut self, events: &[SignalEvent]) {
-        let hears = self
-            .child
-            .and_then(|pid| self.find(pid))
-            .is_some_and(Process::is_alive);
+        let hears = self.our_child().is_some_and(Process::is_alive);
         for event in events {
             let signal = event.signal;
             let at = self.laws.arrived.iter().position(|(one, _)| *one == signal);
@@ -216,29 +215,17 @@ impl World {
 
     /// We send a signal.
     pub(super) fn law_of_signals(&mut self, target: Target, signal: Signal) {
-        let (pid, is_group) = match target {
-            Target::Process(pid) => (pid.as_raw_nonzero().get(), false),
-            Target::Group(pid) => (pid.as_raw_nonzero().get(), true),
-        };
-        let hit: Vec<_> = self
-            .processes
-            .iter()
-            .filter(|one| {
-                if is_group {
-                    one.group == pid
-                } else {
-                    one.pid == pid
-                }
-            })
-            .collect();
+        let hit = self.reached(target);
+        let (Target::Process(pid) | Target::Group(pid)) = target;
+        let is_reaped = self.laws.is_reaped(raw(pid));
+        let is_one = matches!(target, Target::Process(_));
         if hit.iter().any(|process| process.launch.is_none()) {
             self.laws.breaks(format!("{signal} was sent to a stranger"));
-        } else if !is_group && hit.iter().any(|process| process.has_left) {
+        } else if is_one && hit.iter().any(|process| process.has_left) {
             self.laws.breaks(format!(
                 "{signal} was sent to one that had left before the limit"
             ));
-        } else if hit.is_empty() && self.laws.reaped.contains(&pid) && self.scenario.lists_processes
-        {
+        } else if hit.is_empty() && is_reaped && self.scenario.lists_processes {
             self.laws
                 .breaks(format!("{signal} was sent to a reaped pid"));
         }
@@ -257,12 +244,9 @@ impl World {
         if time.is_none() && self.laws.phase == Phase::Delay {
             self.laws.breaks("a delay without an end");
         }
-        let us = self.us.pid.as_raw_nonzero().get();
+        let us = self.our_pid();
         // An orphan behind our own child has to wait.
-        let is_behind = self
-            .child
-            .and_then(|pid| self.find(pid))
-            .is_some_and(|child| !child.is_alive());
+        let is_behind = self.our_child().is_some_and(|child| !child.is_alive());
         let zombie = self
             .processes
             .iter()
@@ -303,7 +287,7 @@ impl World {
         if self.laws.phase != Phase::Attempt || waited <= Duration::from_millis(20) {
             return;
         }
-        let Some(child) = self.child.and_then(|pid| self.find(pid)) else {
+        let Some(child) = self.our_child() else {
             return;
         };
         let has_ended = !child.is_alive();
@@ -320,7 +304,7 @@ impl World {
 
     /// Nothing will happen any more, and we wait for it.
     pub(super) fn law_of_hangs(&mut self) {
-        let child = self.child.and_then(|pid| self.find(pid));
+        let child = self.our_child();
         let may_hang = child.is_some_and(|child| child.is_alive() && !child.is_deaf());
         if may_hang {
             self.laws.hangs = true;
@@ -374,8 +358,7 @@ impl World {
                 match decision {
                     Decision::Retry { delay, .. } => {
                         self.laws.phase = Phase::Delay;
-                        let end = ended.total.max(Duration::ZERO);
-                        self.laws.not_before = end.saturating_add(*delay);
+                        self.laws.not_before = ended.total.saturating_add(*delay);
                     }
                     Decision::Stop(reason) => {
                         self.laws.stop = Some(reason.clone());
@@ -393,8 +376,8 @@ impl World {
                 self.laws.too_late = true;
                 self.laws.phase = Phase::Over;
             }
-            Event::Interrupted { signal, .. } => {
-                self.laws.in_delay = Some(*signal);
+            Event::Interrupted { .. } => {
+                self.laws.in_delay = true;
                 self.laws.phase = Phase::Over;
             }
             _ => {}
@@ -427,18 +410,18 @@ impl World {
 
     /// The run is over: its exit status is the one that the processes and the signals tell.
     pub(super) fn law_of_the_end(&mut self, exit: Exit) {
-        let first_fatal = self.laws.fatal.first().map(|(signal, _)| *signal);
+        let first_fatal = self.laws.fatal.first().copied();
         let own = match (&self.laws.last, self.laws.last_struck) {
             (_, true) => Some(Exit::Code(124)),
             (Some(Outcome::Exited(code)), _) => Some(Exit::Code(*code)),
             (Some(Outcome::Killed(signal)), _) => Some(Exit::Raise(*signal)),
             _ => None,
         };
-        let is_early = self.laws.in_delay.is_some() || self.laws.must_not_start;
+        let is_early = self.laws.in_delay || self.laws.must_not_start;
         // Of signals that were pending together nobody can tell the order.
         let arrived = |exit: Exit| {
-            let mut all = self.laws.fatal.iter().map(|(signal, _)| *signal);
-            matches!(exit, Exit::Raise(signal) if all.any(|one| one == signal) || is_message(signal))
+            let fatal = &self.laws.fatal;
+            matches!(exit, Exit::Raise(signal) if fatal.contains(&signal) || is_message(signal))
         };
         let expected = if is_early && arrived(exit) {
             Some(exit)
@@ -455,7 +438,7 @@ impl World {
                 "it exits with {exit:?}, and should with {expected:?}"
             ));
         }
-        let is_hook_left = self.laws.is_hook && self.laws.in_delay.is_some();
+        let is_hook_left = self.laws.is_hook && self.laws.in_delay;
         if !self.laws.left_behind && !is_hook_left && self.child.is_some() {
             self.laws
                 .breaks("the run is over, and its child is not reaped");
@@ -482,7 +465,7 @@ impl World {
             || self.laws.left_behind
             || self.laws.hook_failed
             || self.laws.too_late
-            || self.laws.in_delay.is_some()
+            || self.laws.in_delay
             || exit == Exit::Raise(Signal::PIPE) && self.loses_its_reader()
             || policy.deadline.is_some()
             || is_asked_for

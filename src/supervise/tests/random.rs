@@ -25,10 +25,16 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// The sides of a die, and what it shows.
-struct Die(Xoshiro256PlusPlus);
+pub(super) struct Die(Xoshiro256PlusPlus);
 
 impl Die {
-    fn below(&mut self, sides: usize) -> usize {
+    /// The die of a seed.
+    pub(super) fn of(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Returns a number below this one.
+    pub(super) fn below(&mut self, sides: usize) -> usize {
         usize::try_from(self.0.next_u64() % sides as u64).expect("a small number")
     }
 
@@ -39,7 +45,7 @@ impl Die {
 
 /// Returns the scenario of a seed.
 pub(super) fn scenario(seed: u64) -> String {
-    let mut die = Die(Xoshiro256PlusPlus::seed_from_u64(seed));
+    let mut die = Die::of(seed);
     let options = die.one(OPTIONS);
     let has_output = ["stdout", "output", "stop-if"]
         .iter()

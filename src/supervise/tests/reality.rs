@@ -8,18 +8,20 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rand::Rng as _;
-use rand::SeedableRng as _;
-use rand::rngs::Xoshiro256PlusPlus;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
-use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
+use rustix::process::{
+    Pid, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group, waitid,
+};
 use tempfile::TempDir;
 
 use super::choice::Choices;
+use super::random::Die;
 use super::script::{Scenario, Step};
 use super::world::{self, State, World};
 use crate::signal::Signal;
-use crate::supervise::kernel::{Which, linux as table};
+use crate::status::Outcome;
+use crate::supervise::kernel::system::outcome;
+use crate::supervise::kernel::{Target, Which, linux as table, raw};
 
 /// A process that does what it is told, a line at a time. It answers where nobody could see it.
 const PUPPET: &str = r#"
@@ -184,16 +186,14 @@ impl Both {
         self.story.push(format!("{signal} to {to}{number}"));
         let real = Pid::from_raw(self.real[number]).expect("a pid");
         let named = rustix::process::Signal::from_named_raw(signal.number()).expect("a signal");
-        let sent = if is_for_group {
-            kill_process_group(real, named)
+        let pid = Pid::from_raw(self.simulated[number]).expect("a pid");
+        let (sent, target) = if is_for_group {
+            (kill_process_group(real, named), Target::Group(pid))
         } else {
-            kill_process(real, named)
+            (kill_process(real, named), Target::Process(pid))
         };
-        let pid = self.simulated[number];
-        let is_meant =
-            |one: &&world::Process| (if is_for_group { one.group } else { one.pid }) == pid;
-        let meant = self.world.processes.iter().filter(is_meant);
-        let meant: Vec<i32> = meant.map(|one| one.pid).collect();
+        let meant = self.world.reached(target);
+        let meant: Vec<i32> = meant.iter().map(|one| one.pid).collect();
         assert_eq!(sent.is_ok(), !meant.is_empty(), "{}", self.story.join("\n"));
         for pid in meant {
             self.world.send(pid, signal);
@@ -204,22 +204,10 @@ impl Both {
     /// Reaps the first process, if it has ended.
     fn reap(&mut self) {
         self.story.push("we reap 0".into());
-        let root = Pid::from_raw(self.real[0]).expect("a pid");
-        let ended = waitid(
-            WaitId::Pid(root),
-            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
-        );
-        let ended = ended
-            .expect("a child")
-            .map(|status| (status.exit_status(), status.terminating_signal()));
+        let ended = self.end_of_the_first(WaitIdOptions::empty());
         let process = self.world.find(self.simulated[0]).expect("a child");
         let expected = match &process.state {
-            State::Zombie(crate::status::Outcome::Exited(code)) => {
-                Some((Some(i32::from(*code)), None))
-            }
-            State::Zombie(crate::status::Outcome::Killed(signal)) => {
-                Some((None, Some(signal.number())))
-            }
+            State::Zombie(outcome) => Some(outcome.clone()),
             _ => None,
         };
         assert_eq!(ended, expected, "{}", self.story.join("\n"));
@@ -248,18 +236,18 @@ impl Both {
                 begun.elapsed() < PATIENCE,
                 "{}\nreal: {real:?}\nsimulated: {expected:?}\nthe first: {:?}",
                 self.story.join("\n"),
-                self.end_of_the_first()
+                self.end_of_the_first(WaitIdOptions::NOWAIT)
             );
             thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Returns how the first process has ended, if it has, and leaves it as it is.
-    fn end_of_the_first(&self) -> Option<(Option<i32>, Option<i32>)> {
+    /// Returns how the first process has ended, if it has, and reaps it unless `options` holds NOWAIT.
+    fn end_of_the_first(&self, options: WaitIdOptions) -> Option<Outcome> {
         let root = Pid::from_raw(self.real[0]).expect("a pid");
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(root), options).ok()??;
-        Some((status.exit_status(), status.terminating_signal()))
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | options;
+        let status = waitid(WaitId::Pid(root), options).expect("a child");
+        status.map(|status| outcome(&status))
     }
 
     fn seen_there(&self, pid: i32) -> Seen {
@@ -280,6 +268,8 @@ impl Both {
         let entry = table::processes(Which::One(Pid::from_raw(pid).expect("a pid")));
         match entry.unwrap_or_default().pop() {
             None => Seen::Gone,
+            // How soon init reaps is no rule of the kernel.
+            Some(stat) if stat.has_ended && !self.is_parent(stat.parent) => Seen::Gone,
             Some(stat) if stat.has_ended => Seen::Zombie,
             Some(stat) => {
                 let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -294,6 +284,11 @@ impl Both {
                 }
             }
         }
+    }
+
+    /// Whether a real process is one of the script, or ourselves.
+    fn is_parent(&self, pid: i32) -> bool {
+        self.real.contains(&pid) || pid == raw(getpid())
     }
 
     /// Returns the processes that run.
@@ -329,9 +324,8 @@ fn name(signal: Signal) -> String {
 
 /// Goes through a script by chance.
 fn script(seed: u64) {
-    let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut below =
-        |most: usize| usize::try_from(generator.next_u64() % most as u64).expect("small");
+    let mut die = Die::of(seed);
+    let mut below = |sides| die.below(sides);
     let named =
         ["TERM", "INT", "HUP", "USR1"].map(|name| Signal::from_name(name).expect("a signal"));
     let stops = [Signal::STOP, Signal::CONT, Signal::KILL, Signal::TSTP];

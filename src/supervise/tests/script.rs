@@ -6,6 +6,8 @@
 //! a list of steps, and what happens outside is a list of events, whose order is that of the line
 //! and whose times are anybody's guess.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
@@ -37,8 +39,6 @@ pub(super) enum Step {
     Exec,
     /// `write N`: bytes to stdout.
     Write(usize),
-    /// `close`: stdout and stderr.
-    Close,
     /// `wait`: until its children have ended.
     Wait,
     /// `other`: it becomes another user's.
@@ -117,13 +117,9 @@ impl Scenario {
             words.extend(["--before-retry", "hook"]);
         }
         words.extend(["--", "cmd"]);
-        let job = match cli::alone(words.into_iter().map(OsString::from)) {
-            Ok(Request::Run(job)) => Rc::from(job),
-            other => panic!("{line} is no job: {other:?}"),
-        };
         Self {
             line: line.to_owned(),
-            job,
+            job: job(&words),
             is_init: marks.contains(&"@init"),
             shares_group: marks.contains(&"@tty"),
             lists_processes: !marks.contains(&"@noproc"),
@@ -139,6 +135,21 @@ impl Scenario {
         let last = self.commands.len() - 1;
         self.commands[index.min(last)].clone()
     }
+}
+
+thread_local! {
+    /// The jobs of the command lines so far: thousands of scenarios share a few, and to parse one
+    /// takes as long as to run it.
+    static JOBS: RefCell<HashMap<String, Rc<Job>>> = RefCell::default();
+}
+
+/// Returns the job of a command line.
+fn job(words: &[&str]) -> Rc<Job> {
+    let parsed = || match cli::alone(words.iter().map(OsString::from)) {
+        Ok(Request::Run(job)) => Rc::from(job),
+        other => panic!("{words:?} are no job: {other:?}"),
+    };
+    JOBS.with_borrow_mut(|jobs| jobs.entry(words.join(" ")).or_insert_with(parsed).clone())
 }
 
 fn parsed(text: &str) -> Script {
@@ -187,7 +198,6 @@ fn step(text: &str) -> Step {
         "session" => Step::Session,
         "exec" => Step::Exec,
         "write" => Step::Write(number(rest)),
-        "close" => Step::Close,
         "wait" => Step::Wait,
         "other" => Step::Other,
         "stuck" => Step::Stuck,

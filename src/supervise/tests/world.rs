@@ -9,16 +9,16 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
+use rustix::process::Pid;
 
 use super::choice::Choices;
 use super::laws::Laws;
 use super::script::{Outside, Scenario, Script, Step};
 use crate::signal::Signal;
 use crate::status::Outcome;
-use crate::supervise::kernel::Us;
+use crate::supervise::kernel::{Target, Us, raw};
 use crate::supervise::signal_queue::{SignalEvent, is_fatal};
 use crate::sys::fd;
-use rustix::process::Pid;
 
 /// The process that started us, which leads our session unless we are PID 1.
 pub(super) const SHELL: i32 = 2;
@@ -26,6 +26,9 @@ pub(super) const SHELL: i32 = 2;
 const OURS: i32 = 3;
 /// The first pid of all others.
 const FIRST: i32 = 4;
+
+/// The signals that stop a process.
+const STOPS: [Signal; 4] = [Signal::STOP, Signal::TSTP, Signal::TTIN, Signal::TTOU];
 
 /// A tick of the clock that start times are given in.
 const TICK: Duration = Duration::from_millis(10);
@@ -63,7 +66,6 @@ pub(super) struct Process {
     pub(super) environment: Vec<u8>,
     /// Whether it belongs to another user.
     pub(super) is_other: bool,
-    is_stuck: bool,
     script: Script,
     next: usize,
     actions: BTreeMap<i32, Action>,
@@ -93,6 +95,11 @@ impl Process {
     pub(super) fn is_deaf(&self) -> bool {
         let is_killed = self.pending & Signal::KILL.bit() != 0;
         self.state == State::Stopped && self.asked & self.pending != 0 && !is_killed
+    }
+
+    /// Whether no signal ends it.
+    fn is_stuck(&self) -> bool {
+        self.step() == Some(&Step::Stuck)
     }
 
     fn step(&self) -> Option<&Step> {
@@ -205,8 +212,22 @@ impl World {
         }
     }
 
-    fn our_pid(&self) -> i32 {
-        self.us.pid.as_raw_nonzero().get()
+    pub(super) fn our_pid(&self) -> i32 {
+        raw(self.us.pid)
+    }
+
+    /// The child that we look after.
+    pub(super) fn our_child(&self) -> Option<&Process> {
+        self.find(self.child?)
+    }
+
+    /// Returns the processes that a signal to this target reaches.
+    pub(super) fn reached(&self, target: Target) -> Vec<&Process> {
+        let is_reached = |one: &&Process| match target {
+            Target::Process(pid) => one.pid == raw(pid),
+            Target::Group(leader) => one.group == raw(leader),
+        };
+        self.processes.iter().filter(is_reached).collect()
     }
 
     pub(super) fn find(&self, pid: i32) -> Option<&Process> {
@@ -219,7 +240,7 @@ impl World {
 
     /// Whether the supervisor may still act; a run that breaks a law or goes on for ever is ended.
     pub(super) fn is_over(&self) -> bool {
-        self.laws.is_broken() || self.calls > MOST_CALLS
+        self.laws.is_broken()
     }
 
     /// Lets things happen before a call that looks at something.
@@ -270,7 +291,7 @@ impl World {
                 moves.push(Move::Receive(pid));
                 // What is under way may come first.
                 let is_ending = matches!(process.step(), None | Some(Step::Exit(_)));
-                if process.state == State::Running && is_ending && !process.is_stuck {
+                if process.state == State::Running && is_ending {
                     moves.push(Move::Step(pid));
                 }
             } else if process.state == State::Running && self.can_step(process) {
@@ -314,7 +335,7 @@ impl World {
         let kill = Signal::KILL.bit();
         match process.state {
             State::Zombie(_) => false,
-            _ if process.is_stuck => false,
+            _ if process.is_stuck() => false,
             State::Stopped => process.pending & kill != 0,
             State::Running => process.pending != 0,
         }
@@ -322,7 +343,6 @@ impl World {
 
     fn can_step(&self, process: &Process) -> bool {
         match process.step() {
-            _ if process.is_stuck => false,
             Some(Step::Hang | Step::Stuck) => false,
             Some(Step::Wait) => !self
                 .processes
@@ -346,7 +366,7 @@ impl World {
         match next {
             Move::Receive(pid) => of(pid),
             Move::Step(pid) => match self.find(pid).and_then(Process::step) {
-                Some(Step::Write(_) | Step::Close) => Changes {
+                Some(Step::Write(_)) => Changes {
                     child: true,
                     ..Changes::default()
                 },
@@ -481,7 +501,6 @@ impl World {
             is_executing: false,
             environment: Vec::new(),
             is_other: false,
-            is_stuck: false,
             script,
             next: 0,
             actions: BTreeMap::new(),
@@ -574,10 +593,7 @@ impl World {
                             }
                             let launch = process.launch.unwrap_or_default();
                             let is_late = self.launches != launch
-                                || !self
-                                    .child
-                                    .and_then(|pid| self.find(pid))
-                                    .is_some_and(Process::is_alive);
+                                || !self.our_child().is_some_and(Process::is_alive);
                             self.laws.note_written(launch, &bytes[..written], is_late);
                         }
                         // Its reader is gone.
@@ -588,15 +604,8 @@ impl World {
             Some(Step::Wait) => self
                 .processes
                 .retain(|one| one.is_alive() || one.parent != pid),
-            Some(Step::Hang | Step::Absent | Step::Shortage) => {}
-            Some(Step::Close) => process.stdio = [None, None],
+            Some(Step::Hang | Step::Stuck | Step::Absent | Step::Shortage) => {}
             Some(Step::Other) => process.is_other = true,
-            Some(Step::Stuck) => process.is_stuck = true,
-        }
-        // One that cannot be killed is so from the start of that step.
-        let is_stuck = |process: &Process| process.step() == Some(&Step::Stuck);
-        if let Some(process) = self.find_mut(pid).filter(|process| is_stuck(process)) {
-            process.is_stuck = true;
         }
     }
 
@@ -620,23 +629,16 @@ impl World {
     fn end(&mut self, pid: i32, outcome: Outcome) {
         self.tell(|| format!("{pid} ends: {outcome:?}"));
         let (us, adopts) = (self.our_pid(), self.us.is_init());
-        let orphans = self.processes.iter().filter(|one| one.parent == pid);
-        let orphans: Vec<i32> = orphans.map(|one| one.pid).collect();
-        self.orphan_groups(pid);
+        let orphans = self.leave_children(pid);
         let Some(process) = self.find_mut(pid) else {
             return;
         };
         process.state = State::Zombie(outcome);
         process.stdio = [None, None];
         process.watches.clear();
-        let mut tells_us = process.parent == us;
-        for orphan in self
-            .processes
-            .iter_mut()
-            .filter(|one| orphans.contains(&one.pid))
-        {
-            tells_us |= adopts && !orphan.is_alive();
-        }
+        let is_ours = process.parent == us;
+        let is_adopted = |one: &Process| orphans.contains(&one.pid) && !one.is_alive();
+        let tells_us = is_ours || adopts && self.processes.iter().any(is_adopted);
         if !adopts {
             // Nobody but us is slow to reap.
             let is_reaped = |one: &Process| !one.is_alive() && [1, SHELL].contains(&one.parent);
@@ -647,11 +649,11 @@ impl World {
         }
     }
 
-    /// Sends HUP and CONT to the groups that the end of a process orphans while one of their members
-    /// is stopped: nobody is left to continue it.
-    fn orphan_groups(&mut self, pid: i32) {
+    /// Leaves the children of a process that ends to init, and returns them. Sends HUP and CONT to the
+    /// groups that this orphans while one of their members is stopped: nobody is left to continue it.
+    fn leave_children(&mut self, pid: i32) -> Vec<i32> {
         let Some(process) = self.find(pid) else {
-            return;
+            return Vec::new();
         };
         let own = (process.group, process.session);
         let children: Vec<(i32, i32, i32)> = self
@@ -660,12 +662,12 @@ impl World {
             .filter(|one| one.parent == pid)
             .map(|one| (one.pid, one.group, one.session))
             .collect();
-        for (child, group, session) in children {
-            if let Some(child) = self.find_mut(child) {
+        for (child, group, session) in &children {
+            if let Some(child) = self.find_mut(*child) {
                 child.parent = 1;
             }
-            if group != own.0 && session == own.1 {
-                self.hang_up_if_orphaned(group, None);
+            if *group != own.0 && *session == own.1 {
+                self.hang_up_if_orphaned(*group, None);
             }
         }
         let parent = self.find(pid).map_or(0, |process| process.parent);
@@ -673,6 +675,7 @@ impl World {
         if group != own.0 && session == own.1 {
             self.hang_up_if_orphaned(own.0, Some(pid));
         }
+        children.into_iter().map(|(child, ..)| child).collect()
     }
 
     /// Returns the group and the session of a process, which may be ourselves.
@@ -738,15 +741,14 @@ impl World {
         let Some(process) = self.find_mut(pid).filter(|process| process.is_alive()) else {
             return;
         };
-        let stops = [Signal::STOP, Signal::TSTP, Signal::TTIN, Signal::TTOU];
         if signal == Signal::CONT {
-            for stop in stops {
+            for stop in STOPS {
                 process.pending &= !stop.bit();
             }
             if process.state == State::Stopped {
                 process.state = State::Running;
             }
-        } else if stops.contains(&signal) {
+        } else if STOPS.contains(&signal) {
             process.pending &= !Signal::CONT.bit();
         }
         let action = process.actions.get(&signal.number());
@@ -780,10 +782,9 @@ impl World {
         };
         process.pending &= !signal.bit();
         let action = process.actions.get(&signal.number()).copied();
-        let stops = [Signal::STOP, Signal::TSTP, Signal::TTIN, Signal::TTOU];
         let group = process.group;
         let is_child = self.child == Some(pid);
-        let is_key = stops.contains(&signal) && signal != Signal::STOP;
+        let is_key = STOPS.contains(&signal) && signal != Signal::STOP;
         self.tell(|| format!("{pid} receives {signal}"));
         match action {
             Some(Action::Handle(Some(code))) if signal != Signal::KILL => {
@@ -792,7 +793,7 @@ impl World {
             Some(_) if signal != Signal::KILL && signal != Signal::STOP => {}
             // Nobody would continue it.
             _ if is_key && self.is_orphaned(group, None) => {}
-            _ if stops.contains(&signal) => {
+            _ if STOPS.contains(&signal) => {
                 if let Some(process) = self.find_mut(pid) {
                     process.state = State::Stopped;
                 }
@@ -811,7 +812,7 @@ impl World {
             from_kernel,
         };
         if is_fatal(signal) {
-            self.laws.note_fatal(signal, self.now);
+            self.laws.note_fatal(signal);
         }
         if self.is_holding {
             // A pending signal is pending once.
