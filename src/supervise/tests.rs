@@ -119,7 +119,7 @@ impl Fault {
         let again = run(&scenario, Choices::given(self.choices.clone()), true);
         let choices: Vec<String> = self.choices.iter().map(usize::to_string).collect();
         format!(
-            "{}\nafter {} runs; to see it again:\nRETRY_SCENARIO='{}' RETRY_CHOICES={} cargo test --lib supervise::tests::again\n{}\n",
+            "{}\nafter {} runs; to see it again:\nSIMULATE_SCENARIO='{}' SIMULATE_CHOICES={} cargo test --lib supervise::tests::again\n{}\n",
             again
                 .fault
                 .unwrap_or_else(|| "it does not happen again".into()),
@@ -205,8 +205,9 @@ fn every_order_of_every_scenario_keeps_the_laws() {
 
 #[test]
 fn larger_scenarios_keep_the_laws_in_orders_by_chance() {
-    let first = env::var("RETRY_FIRST_SEED").map_or(0, |first| first.parse().expect("a number"));
-    let number = env::var("RETRY_SEEDS").map_or(20_000, |seeds| seeds.parse().expect("a number"));
+    let first = env::var("SIMULATE_FIRST_SEED").map_or(0, |first| first.parse().expect("a number"));
+    let number =
+        env::var("SIMULATE_SEEDS").map_or(20_000, |seeds| seeds.parse().expect("a number"));
     let seeds: Vec<u64> = (first..first + number).collect();
     on_all(&seeds, |seed| {
         let scenario = Rc::new(Scenario::new(&random::scenario(*seed)));
@@ -219,10 +220,10 @@ fn larger_scenarios_keep_the_laws_in_orders_by_chance() {
 /// Runs what a failure has printed.
 #[test]
 fn again() {
-    let Ok(line) = env::var("RETRY_SCENARIO") else {
+    let Ok(line) = env::var("SIMULATE_SCENARIO") else {
         return;
     };
-    let choices = env::var("RETRY_CHOICES").unwrap_or_default();
+    let choices = env::var("SIMULATE_CHOICES").unwrap_or_default();
     let choices = choices.split(',').filter_map(|choice| choice.parse().ok());
     let fault = Fault {
         line,
