@@ -8,6 +8,7 @@ mod census;
 mod chart;
 mod clients;
 mod contention;
+mod expected;
 mod extrapolation;
 mod histogram;
 mod json;
@@ -19,12 +20,13 @@ mod totals;
 
 use std::time::Duration;
 
-use crate::backoff::{Backoff, Jitter};
+use crate::backoff::Jitter;
 use crate::duration::nanos;
 use crate::job::{self, Format, Job};
 use crate::policy::Policy;
 use clients::Herd;
 use contention::Bounds;
+use expected::{COMPARED, Expected, bounded, expected, is_cut};
 use extrapolation::cap_takes_over;
 use rows::{Row, Table};
 use schedule::{LONGEST, SHORTEST, Schedule, simulated, walk};
@@ -70,10 +72,7 @@ struct Plan {
     rows: Vec<Row>,
     /// All retries without a row of their own.
     rest: Option<Row>,
-    /// The sum of the mean delays, as far as the deadline allows them; none means unbounded.
-    expected: Option<u128>,
-    /// Whether means of several delays are approximate.
-    is_rough: bool,
+    expected: Expected,
     /// The longest run if attempts take no time; none means unbounded.
     worst: Option<u128>,
     /// The longest run if each attempt takes its time limit, if there is one.
@@ -115,7 +114,7 @@ impl Plan {
             worst.total(retries).saturating_add(attempts)
         };
         let last = |schedule: &Schedule| last_retry(policy, retries, |retry| schedule.total(retry));
-        let (last_at_best, last_at_mean, last_at_worst) = (last(&best), last(&mean), last(&worst));
+        let (last_at_best, last_at_worst) = (last(&best), last(&worst));
         let last_attempts = policy.deadline.map(|_| LastAttempts {
             at_worst: attempts(last_at_worst),
             at_best: attempts(last_at_best),
@@ -146,20 +145,17 @@ impl Plan {
             retries,
             rows: table.rows(),
             rest: table.rest(),
-            expected: bounded(last_at_mean.map(|retries| mean.total(retries)), available),
-            is_rough: policy.backoff.jitter.follows_previous_delay()
-                || !is_even
-                || mean.is_rough(far_on),
+            expected: expected(policy, policy.backoff.jitter, draws),
             worst: bounded(total, available),
             worst_with_timeout: timeout.and_then(|_| bounded(total_with_timeouts, policy.deadline)),
             cap_from: table.cap_from,
             last: last_attempts,
             sample: Sample::new(policy, seed, &mut draws(0)),
-            is_cut: last_at_worst != retries,
+            is_cut: is_cut(policy, last_at_worst),
             is_cut_with_timeout: policy
                 .deadline
                 .is_some_and(|all| total_with_timeouts.is_none_or(|total| total > nanos(all))),
-            by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter))),
+            by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter, draws))),
             herd: None,
         }
     }
@@ -170,48 +166,6 @@ impl Plan {
             Some(last) => last.at_best,
             None => attempts(self.retries),
         }
-    }
-}
-
-/// The jitters whose expected totals are compared.
-const COMPARED: [Jitter; 3] = [Jitter::None, Jitter::Equal, Jitter::Full];
-
-/// An expected total.
-#[derive(Clone, Copy, Debug)]
-struct Expected {
-    /// The time; none means unbounded.
-    total: Option<u128>,
-    /// Whether the deadline makes it shorter.
-    is_cut: bool,
-}
-
-/// Returns the expected total of this policy with another jitter.
-fn expected(policy: &Policy, jitter: Jitter) -> Expected {
-    let retries = schedule::retries(policy.attempts);
-    let backoff = Backoff {
-        jitter,
-        ..policy.backoff.clone()
-    };
-    let free = Policy {
-        deadline: None,
-        backoff,
-        ..simulated(policy, u64::MAX)
-    };
-    let mean = Schedule::mean(&free, retries);
-    let last = last_retry(policy, retries, |retry| mean.total(retry));
-    let deadline = policy.deadline;
-    let available = deadline.map(|all| all.saturating_sub(policy.reserve));
-    Expected {
-        total: bounded(last.map(|retries| mean.total(retries)), available),
-        is_cut: last != retries,
-    }
-}
-
-/// Returns the smaller of a time and a limit, either of which may be missing.
-fn bounded(total: Option<u128>, limit: Option<Duration>) -> Option<u128> {
-    match (total, limit.map(nanos)) {
-        (Some(total), Some(limit)) => Some(total.min(limit)),
-        (total, limit) => total.or(limit),
     }
 }
 

@@ -111,7 +111,8 @@ fn counted(number: u64, thing: &str) -> String {
     }
 }
 
-fn counted_retries(number: u64) -> String {
+/// Returns a number of retries, in the plural unless it is one.
+pub(super) fn counted_retries(number: u64) -> String {
     match number {
         1 => "1 retry".into(),
         _ => format!("{number} retries"),

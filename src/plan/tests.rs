@@ -81,10 +81,10 @@ fn a_billion_attempts_are_summed_up_and_not_walked() {
     // 1 + 2 + 4 + 8 + 16, then 30 each.
     assert_eq!(seconds(plan.worst), 31 + 30 * (1_000_000_000 - 5));
     assert_eq!(
-        seconds(plan.expected),
+        seconds(plan.expected.total),
         u128::midpoint(31, 30 * (1_000_000_000 - 5))
     );
-    assert!(!plan.is_rough);
+    assert!(!plan.expected.is_rough);
 }
 
 #[track_caller]
@@ -97,12 +97,52 @@ fn is_nearly(total: Option<u128>, seconds: f64) {
 }
 
 #[test]
+fn an_expected_total_is_the_mean_of_the_runs_that_the_deadline_ends() {
+    // One delay up to a second, of which only the half below 500 ms is slept.
+    is_near(
+        &planned("-a 2 --base 1s --deadline 500ms").expected,
+        0.125,
+        0.05,
+    );
+    for flags in [
+        "-a 4 --timeout 1s --reserve 1s --deadline 5s",
+        "-a 5 --deadline 10s",
+        "-a 8 --jitter equal --deadline 20s",
+        "-a inf --deadline 1m",
+        "-a inf --jitter decorrelated --deadline 1m",
+        "-a inf --base 10ms --cap 20ms --deadline 1m",
+    ] {
+        let policy = asked(flags).0.policy;
+        let runs = (0..1500).map(|run| {
+            let mut end = Duration::ZERO;
+            let most = simulated(&policy, u64::MAX);
+            walk(&most, &mut crate::chance::draws(8, run), &mut |_, at| {
+                end = at;
+            });
+            end.as_secs_f64()
+        });
+        let mean = runs.sum::<f64>() / 1500.0;
+        is_near(&plan(&policy).expected, mean, 0.05);
+    }
+}
+
+#[track_caller]
+fn is_near(expected: &Expected, seconds: f64, tolerance: f64) {
+    let total = extrapolation::float(expected.total.expect("a bound")) / 1e9;
+    assert!(
+        (total / seconds - 1.0).abs() < tolerance,
+        "{total} s, not {seconds} s"
+    );
+    assert!(expected.is_rough && expected.is_cut);
+}
+
+#[test]
 fn a_schedule_that_grows_for_ages_is_followed_by_its_formula() {
     // n (n + 1) / 2 milliseconds up to an hour, then an hour each.
     let n = 3_600_000.0;
     let linear = planned("-a 10000001 --base 1ms --cap 1h --backoff linear --jitter none");
     is_nearly(linear.worst, n * (n + 1.0) / 2.0 / 1e3 + (1e7 - n) * 3600.0);
-    assert!(linear.is_rough);
+    assert!(linear.expected.is_rough);
     // A geometric series up to the cap.
     let (log, n) = (1.000_001_f64.ln(), 10_000_001.0);
     let grows = (3600.0_f64.ln() / log).floor();
@@ -112,7 +152,10 @@ fn a_schedule_that_grows_for_ages_is_followed_by_its_formula() {
     // Without reaching it.
     let part = planned("-a 1000001 --base 1s --cap 1h --factor 1.000001 --jitter full");
     is_nearly(part.worst, 1e6_f64.mul_add(log, 0.0).exp_m1() / 1e-6);
-    is_nearly(part.expected, 1e6_f64.mul_add(log, 0.0).exp_m1() / 2e-6);
+    is_nearly(
+        part.expected.total,
+        1e6_f64.mul_add(log, 0.0).exp_m1() / 2e-6,
+    );
     let last = part.rest.expect("a row for the rest").ceiling.as_secs_f64();
     assert!((last / (log * 1e6).exp() - 1.0).abs() < 1e-4, "{last}");
 }
@@ -252,7 +295,7 @@ fn means_settle_and_go_on_so() {
         let (job, _) = asked(&format!("{flags} -a 1000000000 --jitter decorrelated"));
         let plan = plan(&job.policy);
         let rest = plan.rest.expect("a row");
-        let (expected, many) = (plan.expected.expect("a bound"), 1_000_000_000);
+        let (expected, many) = (plan.expected.total.expect("a bound"), 1_000_000_000);
         let each = expected / many;
         assert!(
             each.abs_diff(nanos(rest.mean)) <= each / 1000,
@@ -463,7 +506,7 @@ proptest! {
             prop_assert!(row.to <= policy.backoff.cap);
             prop_assert!(row.ceiling <= policy.backoff.cap);
         }
-        prop_assert!(plan.expected <= plan.worst || plan.worst.is_none());
+        prop_assert!(plan.expected.total <= plan.worst || plan.worst.is_none());
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn table(plan: &Plan, backoff: &Backoff) -> Vec<String> {
             format!("{near}{}", cell(row.mean)),
             row.worst_total
                 .map_or_else(|| "unbounded".into(), |total| cell(from_nanos(total))),
-            marks(row, plan.cap_from),
+            marks(row, plan),
         ]
     }));
     let widths: Vec<usize> = (0..heading.len() - 1)
@@ -113,19 +113,19 @@ fn numbered(row: &Row) -> String {
 }
 
 /// Returns the remarks on a row: whether the cap takes over, whether it is late.
-fn marks(row: &Row, cap_from: Option<u64>) -> String {
-    let cap =
-        cap_from.is_some_and(|from| from >= row.retry && row.until.is_none_or(|to| from <= to));
-    let late = match row.allowed {
-        Allowed::Always => "",
-        Allowed::Perhaps => "late?",
-        Allowed::Never => "late",
+fn marks(row: &Row, plan: &Plan) -> String {
+    let is_within = |from: &u64| *from >= row.retry && row.until.is_none_or(|to| *from <= to);
+    let cap = plan.cap_from.filter(is_within).map(|_| "cap".into());
+    // Where every run makes the same attempts, the first retry after them is attempt number last + 1.
+    let last = plan.last.filter(|last| last.at_best == last.at_worst);
+    let late = match (row.allowed, last.and_then(|last| last.at_worst)) {
+        (Allowed::Always, _) => None,
+        (Allowed::Perhaps, Some(first_late)) => Some(format!("late from {first_late} on")),
+        (Allowed::Perhaps, None) => Some("late?".into()),
+        (Allowed::Never, _) => Some("late".into()),
     };
-    match (cap, late) {
-        (true, "") => "cap".into(),
-        (true, late) => format!("cap {late}"),
-        (false, late) => late.into(),
-    }
+    let marks: Vec<String> = cap.into_iter().chain(late).collect();
+    marks.join(" ")
 }
 
 /// Renders the sample on one line.

@@ -4,22 +4,23 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::Plan;
+use super::chart::counted_retries;
+use super::expected::Expected;
 use super::rows::Allowed;
 use super::schedule::LastAttempts;
+use crate::backoff::Curve;
 use crate::duration::{Shown, from_nanos};
 use crate::escape::{escaped, shortened};
 use crate::job::Job;
 
 /// Returns the lines below the table.
 pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
-    let near = if plan.is_rough { "≈" } else { "" };
     let cut = |is_cut| {
         if is_cut { ", cut by the deadline" } else { "" }
     };
-    let total = match (plan.expected, plan.worst) {
+    let total = match (estimated(&plan.expected), plan.worst) {
         (Some(expected), Some(worst)) => format!(
-            "total: {near}{} expected, {} at worst{}",
-            Shown(from_nanos(expected)),
+            "total: {expected} expected, {} at worst{}",
             Shown(from_nanos(worst)),
             cut(plan.is_cut)
         ),
@@ -36,20 +37,28 @@ pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
         ));
     }
     let cap = Shown(job.policy.backoff.cap);
-    lines.push(plan.cap_from.map_or_else(
-        || format!("the cap of {cap} is never reached"),
-        |retry| format!("the cap of {cap} applies from retry {retry} on"),
-    ));
+    match plan.cap_from {
+        Some(retry) => lines.push(format!("the cap of {cap} applies from retry {retry} on")),
+        None if job.policy.backoff.curve == Curve::Constant => {}
+        None => lines.push(format!("the cap of {cap} is never reached")),
+    }
     if let (Some(deadline), Some(last)) = (job.policy.deadline, &plan.last) {
         lines.extend(last_attempts(deadline, last, plan));
     }
     lines
 }
 
+/// Returns an expected total, marked if it is approximate.
+fn estimated(expected: &Expected) -> Option<String> {
+    let near = if expected.is_rough { "≈" } else { "" };
+    let total = Shown(from_nanos(expected.total?));
+    Some(format!("{near}{total}"))
+}
+
 /// Returns the line that compares the expected totals with other jitters.
 fn compared(plan: &Plan) -> Option<String> {
     let totals = plan.by_jitter.iter().map(|(jitter, expected)| {
-        let total = Shown(from_nanos(expected.total?));
+        let total = estimated(expected)?;
         let cut = if expected.is_cut { " (cut)" } else { "" };
         Some(format!("{jitter} {total}{cut}"))
     });
@@ -77,10 +86,12 @@ fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<St
     }
     let mut lines = vec![line];
     let rows = || plan.rows.iter().chain(&plan.rest);
-    if rows().any(|row| row.allowed == Allowed::Never) {
+    let is_even = last.at_best == last.at_worst;
+    let has = |allowed| rows().any(|row| row.allowed == allowed);
+    if has(Allowed::Never) || (is_even && has(Allowed::Perhaps)) {
         lines.push("late: after the deadline".into());
     }
-    if rows().any(|row| row.allowed == Allowed::Perhaps) {
+    if !is_even && has(Allowed::Perhaps) {
         lines.push("late?: after the deadline if delays are long".into());
     }
     lines
@@ -99,12 +110,10 @@ pub(super) fn notes(job: &Job) -> Vec<String> {
     }
     if let Some(sharing) = &job.sharing {
         let path = shortened(&escaped(sharing.path.as_os_str()));
-        let (tokens, back) = (
-            sharing.budget.tokens,
-            sharing.budget.refill.map_or("", |_| ", plus refills"),
-        );
+        let retries = counted_retries(sharing.budget.tokens.into());
+        let back = sharing.budget.refill.map_or("", |_| ", plus refills");
         lines.push(format!(
-            "if all fail, all runs that share {path} make at most {tokens} retries together{back}"
+            "if all fail, all runs that share {path} make at most {retries} together{back}"
         ));
     }
     lines
