@@ -55,6 +55,8 @@ pub(crate) enum Event<'a> {
     HeadsUnreadable(String),
     /// There is no room to hold more output back, for this reason; it is shown from here on.
     NoRoomForOutput(String),
+    /// Held output of a run that has failed could not all be delivered, for this reason.
+    OutputLost(String),
     /// The `--before-retry` command failed, which ends the run.
     HookFailed {
         /// How it ended.

@@ -100,6 +100,7 @@ impl<'a> Json<'a> {
             | Event::InputSpent
             | Event::HeadsUnreadable(_)
             | Event::NoRoomForOutput(_)
+            | Event::OutputLost(_)
             | Event::OptionPassed(_)
             | Event::Forks
             | Event::NotExpanded(_) => {

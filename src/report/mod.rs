@@ -80,6 +80,10 @@ impl Warning {
                 "no_room_for_output",
                 format!("cannot hold back more output ({reason}); it is shown from here on"),
             ),
+            Event::OutputLost(reason) => (
+                "output_lost",
+                format!("some of the command's output is lost ({reason})"),
+            ),
             Event::OptionPassed(option) => (
                 "option_passed",
                 format!(

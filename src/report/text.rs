@@ -106,6 +106,7 @@ impl<'a> Text<'a> {
             | Event::InputSpent
             | Event::HeadsUnreadable(_)
             | Event::NoRoomForOutput(_)
+            | Event::OutputLost(_)
             | Event::OptionPassed(_)
             | Event::Forks
             | Event::NotExpanded(_) => Warning::of(event)?.said,

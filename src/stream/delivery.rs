@@ -28,6 +28,8 @@ pub(super) struct Delivery {
     current: Option<(Record, u64)>,
     /// Where the next record begins.
     next: u64,
+    /// Why a part of it could not be written, if so. A reader that has left wants no more.
+    fault: Option<Errno>,
 }
 
 /// The progress of a delivery.
@@ -55,7 +57,13 @@ impl Delivery {
             buffer: Vec::new(),
             current: None,
             next: 0,
+            fault: None,
         }
+    }
+
+    /// Returns why a part of it could not be written, if so.
+    pub(super) fn fault(&self) -> Option<Errno> {
+        self.fault
     }
 
     /// Delivers a part of it. What nobody takes any more is passed over.
@@ -85,7 +93,10 @@ impl Delivery {
             }
             Err(Errno::AGAIN) => Ok(Progress::WouldBlock),
             Err(error) if must_arrive => Err(error.into()),
-            Err(_) => {
+            Err(error) => {
+                self.fault = self
+                    .fault
+                    .or(Some(error).filter(|error| *error != Errno::PIPE));
                 self.writers[record.stream as usize] = None;
                 Ok(Progress::More)
             }

@@ -6,23 +6,23 @@ use std::rc::Rc;
 
 use anyhow::Result;
 use rustix::event::PollFd;
+use rustix::io::Errno;
 
 use super::Streams;
 use super::delivery::{Delivery, Progress};
 use super::destination::Destination;
-use super::findings::Scanner;
 use super::recording::{Recording, SharedRecording, Stage};
-use super::tap::Tap;
 use super::writer::Writers;
 use crate::job::Output;
-use crate::patterns::{Matched, Stream};
-use crate::sys::fd::ChildStdio;
+use crate::patterns::Stream;
 
 /// The output that is held back.
 pub(super) struct HeldOutput {
     output: Output,
     recording: SharedRecording,
     delivery: Option<Delivery>,
+    /// Why a part of what was due could not be written, if so.
+    fault: Option<Errno>,
 }
 
 /// The end of an attempt or of the run, for which held output may be due.
@@ -47,6 +47,7 @@ impl HeldOutput {
             output,
             recording: Rc::new(RefCell::new(recording)),
             delivery: None,
+            fault: None,
         })
     }
 
@@ -129,7 +130,8 @@ impl HeldOutput {
 
     /// Ends the delivery, complete or not.
     pub(super) fn end_delivery(&mut self) {
-        self.delivery = None;
+        let delivery = self.delivery.take();
+        self.fault = delivery.and_then(|delivery| delivery.fault());
         let mut recording = self.recording.borrow_mut();
         match self.output {
             Output::OnFailure => recording.close(Stage::Open),
@@ -178,35 +180,6 @@ impl Streams<'_> {
         }
     }
 
-    /// Prepares the standard streams of the hook, whose output is held back like our own lines.
-    ///
-    /// # Errors
-    /// When the system is short of a resource.
-    pub(crate) fn start_hook(&mut self) -> Result<ChildStdio> {
-        let mut ends = ChildStdio::for_hook()?;
-        let held = self
-            .held
-            .as_ref()
-            .filter(|held| held.for_our_lines().is_some());
-        if let Some(held) = held {
-            let destination = held.destination(Stream::Stderr, &self.writers);
-            let scanner = Scanner::idle(Stream::Stderr);
-            let (tap, end) = Tap::new(Stream::Stderr, destination, scanner)?;
-            self.taps.push(tap);
-            ends.stdout = Some(end.try_clone()?);
-            ends.stderr = Some(end);
-        }
-        Ok(ends)
-    }
-
-    /// Ends the streams of the hook. Processes that still write keep theirs.
-    pub(crate) fn end_hook(&mut self) {
-        for mut tap in std::mem::take(&mut self.taps) {
-            tap.finish(&mut Matched::default());
-            self.background.add(tap);
-        }
-    }
-
     /// Returns why there is no room to hold more output back, once.
     pub(crate) fn take_shortage(&mut self) -> Option<io::Error> {
         let held = self.held.as_ref().filter(|held| !held.is_of_one_attempt());
@@ -241,10 +214,13 @@ impl Streams<'_> {
             .map_or(Ok(Progress::Done), HeldOutput::deliver)
     }
 
-    /// Ends the delivery, complete or not.
-    pub(crate) fn end_delivery(&mut self) {
-        if let Some(held) = &mut self.held {
+    /// Ends the delivery, complete or not; returns why a part of it has not arrived, if so.
+    pub(crate) fn end_delivery(&mut self) -> Option<io::Error> {
+        let held = self.held.as_mut()?;
+        if held.delivery.is_some() {
             held.end_delivery();
+            return Some(io::Error::other("it was not read in time"));
         }
+        held.fault.take().map(io::Error::from)
     }
 }

@@ -14,6 +14,7 @@ mod input;
 pub(crate) mod writer;
 
 mod held_output;
+mod hook;
 mod record;
 mod recording;
 mod replay;
@@ -40,7 +41,7 @@ use tap::Tap;
 pub(crate) use delivery::Progress;
 pub(crate) use findings::{Findings, Loss};
 pub(crate) use held_output::Due;
-pub(crate) use recording::{NOT_HELD, SharedRecording};
+pub(crate) use recording::{SharedRecording, not_held};
 
 /// The two output streams of a command.
 const STREAMS: [Stream; 2] = [Stream::Stdout, Stream::Stderr];

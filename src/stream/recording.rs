@@ -15,7 +15,8 @@ use anyhow::{Context as _, Result};
 use rustix::io::Errno;
 
 use super::record::{HEADER, Record};
-use super::spool::nameless_file;
+use super::spool::{directory, nameless_file};
+use crate::escape::{escaped, shortened};
 use crate::job::Output;
 use crate::patterns::Stream;
 use crate::sys::fd;
@@ -23,9 +24,11 @@ use crate::sys::fd;
 /// How many bytes are moved at a time, before signals and limits are checked again.
 const MOST_MOVED: usize = 1024 * 1024;
 
-/// The error message when there is no room.
-pub(crate) const NOT_HELD: &str =
-    "cannot store the output for --stdout or --output; set TMPDIR to a directory with free space";
+/// Returns the error message when there is no room for this.
+pub(crate) fn not_held(what: &str) -> String {
+    let directory = shortened(&escaped(directory().as_os_str()));
+    format!("cannot store {what} in {directory}; set TMPDIR to a directory with free space")
+}
 
 /// The fate of output that comes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +69,8 @@ impl Recording {
     /// As [`nameless_file`].
     pub(super) fn new(output: Output, is_for_one_place: bool) -> Result<Self> {
         Ok(Self {
-            file: nameless_file().context(NOT_HELD)?,
+            file: nameless_file()
+                .with_context(|| not_held("the output for --stdout or --output"))?,
             last: None,
             stage: Stage::Holding,
             output,

@@ -18,19 +18,23 @@ const MOST_IN_MEMORY: u64 = 1024 * 1024;
 /// The size of the buffer for copying, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-/// Creates a file in $TMPDIR.
+/// Returns the directory of our temporary files: $TMPDIR, or else /tmp.
+pub(super) fn directory() -> PathBuf {
+    let directory = env::temp_dir();
+    // The meaning of a relative path would depend on the working directory.
+    if directory.is_absolute() {
+        directory
+    } else {
+        PathBuf::from("/tmp")
+    }
+}
+
+/// Creates a file in that directory.
 ///
 /// # Errors
 /// When there is no such directory, or none that we may write to.
 pub(super) fn nameless_file() -> io::Result<File> {
-    let directory = env::temp_dir();
-    // The meaning of a relative path would depend on the working directory.
-    let directory = if directory.is_absolute() {
-        directory
-    } else {
-        PathBuf::from("/tmp")
-    };
-    let file = tempfile::tempfile_in(directory)?;
+    let file = tempfile::tempfile_in(directory())?;
     // A process that can list our descriptors must still not be able to read it.
     rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR)?;
     Ok(file)

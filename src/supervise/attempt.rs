@@ -16,7 +16,7 @@ use crate::escape::{described, with_reasons};
 use crate::event::Event;
 use crate::signal::Signal;
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
-use crate::stream::{Findings, Loss, NOT_HELD};
+use crate::stream::{Findings, Loss, not_held};
 use crate::sys::fd::ChildStdio;
 use crate::sys::terminal;
 
@@ -126,7 +126,8 @@ impl<K: Kernel> Supervisor<'_, K> {
         if let Some(error) = findings.unkept {
             // Deliver the part that was held, as a failure's.
             self.deliver(Verdict::Failed, emit)?;
-            return Err(error).context(NOT_HELD);
+            let output = format!("the output of an attempt that ended ({})", end.outcome);
+            return Err(error).context(not_held(&output));
         }
         let mut matched = findings.matched;
         // Output that was not delivered whole is no success, whatever it matches.

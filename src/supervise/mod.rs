@@ -171,7 +171,11 @@ impl<K: Kernel> World for Supervisor<'_, K> {
             return Ok(None);
         }
         let aborted = self.deliver_until_done(verdict, emit);
-        self.streams.end_delivery();
+        let fault = self.streams.end_delivery();
+        // A success does not stay one, so that its last line says why.
+        if let Some(error) = fault.filter(|_| verdict == Verdict::Failed) {
+            emit(&Event::OutputLost(described(&error)));
+        }
         aborted
     }
 

@@ -246,6 +246,37 @@ fn a_failed_run_keeps_its_status_although_its_output_cannot_be_written() {
 }
 
 #[test]
+fn a_failed_run_says_that_a_part_of_its_output_is_lost_and_keeps_its_status() {
+    let fails = "sh -c 'seq 100000; exit 7'";
+    for output in ["last", "on-failure"] {
+        let call = format!("retry -a 1 --output {output} --log log");
+        // The reader takes nothing until we are gone, which it learns from the end of the fifo.
+        let done = check(
+            &format!(
+                "mkfifo gone
+                 {{ {call} --deadline 500ms -- {fails}; echo $? >status; : >gone; }} 2>err | {{ : <gone; wc -l >read; }}
+                 cat status; [ $(cat read) -lt 100000 ]; cat err >&2"
+            ),
+            "7\n",
+        );
+        done.says(&[
+            "sh: some of the command's output is lost (it was not read in time)",
+            "sh: attempt 1/1 failed: exit 7 after …; giving up after …",
+        ]);
+        let done = check(
+            &format!(
+                "{call} -- {fails} 2>err >/dev/full; echo $?; cat err >&2; grep -c output_lost log"
+            ),
+            "7\n1\n",
+        );
+        done.says(&[
+            "sh: some of the command's output is lost (no space left on device)",
+            "sh: attempt 1/1 failed: exit 7 after …; giving up after …",
+        ]);
+    }
+}
+
+#[test]
 fn a_success_whose_output_cannot_be_written_is_none_with_last() {
     let done = check(
         "retry $FAST --output last -- echo out >/dev/full; echo $?",

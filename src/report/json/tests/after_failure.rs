@@ -146,6 +146,7 @@ fn warnings_are_lines_and_steps_are_not() {
         (100, Event::InputSpent),
         (100, Event::HeadsUnreadable(reason())),
         (100, Event::NoRoomForOutput(reason())),
+        (100, Event::OutputLost(reason())),
         (100, Event::BudgetUnusable(reason())),
         (100, Event::BudgetRebuilt),
         (100, Event::LogUnusable(reason())),
