@@ -39,6 +39,15 @@ pub(crate) struct HeadParser {
     before: HeadFields,
 }
 
+/// What the last final response in a stream says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Its status; none if there was no response.
+    pub(crate) status: Option<u16>,
+    /// The wait that it asks for, zero for a date in the past.
+    pub(crate) wait: Option<Duration>,
+}
+
 /// The position of the next line in the stream.
 #[derive(Debug, Default)]
 enum Place {
@@ -62,11 +71,13 @@ impl HeadParser {
         }
     }
 
-    /// Ends the stream; returns the wait that its last response asks for, zero for a date in the
-    /// past. The local clock is asked only for a date without the server's own `Date` to measure it
-    /// from.
-    pub(crate) fn wait(self, now: impl FnOnce() -> HttpDate) -> Option<Duration> {
-        self.said.wait(now)
+    /// Ends the stream; returns what its last response says. The local clock is asked only for a
+    /// date without the server's own `Date` to measure it from.
+    pub(crate) fn answer(self, now: impl FnOnce() -> HttpDate) -> Answer {
+        Answer {
+            status: self.said.status,
+            wait: self.said.wait(now),
+        }
     }
 
     /// Returns how many bytes at the start can be skipped, since gigabytes of them may come:
@@ -197,8 +208,8 @@ impl HeadParser {
     /// Enters a head. A final response discards the fields before it; an interim one has none.
     fn enter(&mut self, head: Head) {
         self.held.clear();
-        if !head.interim {
-            self.said = HeadFields::default();
+        if !head.is_interim() {
+            self.said = HeadFields::after(head.status);
         }
         self.said.length = None;
         self.before = self.said;
@@ -215,7 +226,7 @@ impl HeadParser {
             Some([b' ' | b'\t', ..]) => self.said = self.before,
             Some(field) => {
                 self.before = self.said;
-                if whole && !head.interim {
+                if whole && !head.is_interim() {
                     self.said.take(field);
                 }
             }

@@ -82,7 +82,9 @@ pub(crate) struct Ending {
     pub(crate) input_lost: bool,
     /// The patterns found in its output.
     pub(crate) matched: Matched,
-    /// The wait that a server asked for.
+    /// The status of a server's last response, if any was found.
+    pub(crate) http_status: Option<u16>,
+    /// The wait that the server asked for.
     pub(crate) server_wait: Option<Duration>,
 }
 
@@ -96,6 +98,7 @@ impl From<Outcome> for Ending {
             undelivered: false,
             input_lost: false,
             matched: Matched::default(),
+            http_status: None,
             server_wait: None,
         }
     }

@@ -90,7 +90,7 @@ impl<'a> Json<'a> {
                 self.tally.outcome = None;
             }
             Event::Ended(ended, decision) => return Some(self.ended(ended, decision, stamp)),
-            Event::HookFailed { total, .. } => self.stop("before_retry", *total, stamp),
+            Event::HookFailed { total, .. } => self.stop("before-retry", *total, stamp),
             Event::TooLate { total, .. } => self.stop("deadline", *total, stamp),
             Event::Interrupted { total, .. } => self.stop("signal", *total, stamp),
             Event::Nested
@@ -134,6 +134,9 @@ impl<'a> Json<'a> {
             ended.total,
             stamp,
         );
+        let has_failed = !matches!(decision, Decision::Succeed(_));
+        let is_asked = has_failed && ended.ending.server_wait.is_some();
+        self.tally.server_waits += u64::from(is_asked);
         let attempt = self.written("attempt", stamp, AttemptLine::of(policy, ended, decision));
         let Decision::Retry {
             delay,
@@ -147,7 +150,6 @@ impl<'a> Json<'a> {
             begun: stamp.elapsed,
             planned: *delay,
         });
-        self.tally.server_waits += u64::from(server_wait.is_some());
         let rest = DelayLine {
             attempt: count(ended.attempt),
             delay_ms: millis(*delay),

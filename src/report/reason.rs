@@ -27,7 +27,7 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
         ),
         Reason::Attempts | Reason::NeverStarts | Reason::Signal(_) => String::new(),
         Reason::LeftBehind(pid) => format!(
-            ": process {pid} could not be killed, so no other attempt may start"
+            ": left behind: process {pid} could not be killed, so no other attempt may start"
         ),
         Reason::AskedFor => {
             format!(": not retryable: {noun} is retried only if --retry-on names it")

@@ -178,7 +178,9 @@ impl<'a> Text<'a> {
         let Ending {
             outcome, matched, ..
         } = ended.ending;
-        let failed = format!("{attempt} {}: {outcome}", self.style.failed());
+        let answer = ended.ending.http_status;
+        let answer = answer.map_or_else(String::new, |status| format!(" (HTTP {status})"));
+        let failed = format!("{attempt} {}: {outcome}{answer}", self.style.failed());
         match (outcome, matched.fail_if) {
             (Outcome::NotStarted(_), _) => failed,
             (Outcome::TimedOut, _) if ended.ending.by_idle_timeout => {

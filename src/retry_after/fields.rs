@@ -11,6 +11,8 @@ use crate::numbers::Decimal;
 /// The fields of a head that matter. Dates are times since the epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadFields {
+    /// The status before them; none if there was no final response.
+    pub(super) status: Option<u16>,
     /// `Retry-After` in seconds; the longest.
     wait: Option<Duration>,
     /// `Retry-After` as a date; the latest.
@@ -22,6 +24,14 @@ pub(super) struct HeadFields {
 }
 
 impl HeadFields {
+    /// No fields yet, after a status line.
+    pub(super) fn after(status: u16) -> Self {
+        Self {
+            status: Some(status),
+            ..Self::default()
+        }
+    }
+
     /// Records a field, `name: value`; all but three are ignored.
     pub(super) fn take(&mut self, field: &[u8]) {
         let field = String::from_utf8_lossy(field);

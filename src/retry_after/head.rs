@@ -12,8 +12,8 @@ const CURL_MARK: &[u8] = b"< ";
 pub(super) struct Head {
     /// The prefix of each of its lines: none, the mark of `curl -v`, or blanks.
     prefix: Vec<u8>,
-    /// Whether its status is 1xx: the final response is still to come.
-    pub(super) interim: bool,
+    /// Its status, 0 to 999.
+    pub(super) status: u16,
 }
 
 impl Head {
@@ -49,7 +49,9 @@ impl Head {
         let valid = numbers.all(is_number) && is_number(status) && status.len() == 3;
         valid.then(|| Self {
             prefix: prefix.to_vec(),
-            interim: status.starts_with(b"1"),
+            status: status
+                .iter()
+                .fold(0, |status, digit| status * 10 + u16::from(digit - b'0')),
         })
     }
 
@@ -73,6 +75,11 @@ impl Head {
         }
         let rest = line.text().strip_prefix(self.prefix.as_slice());
         rest.filter(|_| !line.is_cut())
+    }
+
+    /// Whether the final response is still to come.
+    pub(super) fn is_interim(&self) -> bool {
+        (100..200).contains(&self.status)
     }
 
     /// Whether it was printed by `curl -v`.

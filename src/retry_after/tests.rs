@@ -26,7 +26,7 @@ fn wait_of_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Dura
     for piece in pieces {
         heads.feed(piece);
     }
-    heads.wait(noon)
+    heads.answer(noon).wait
 }
 
 fn wait(stream: &(impl AsRef<[u8]> + ?Sized)) -> Option<Duration> {
@@ -47,6 +47,31 @@ fn asks(stream: &str, expected: Option<Duration>) {
 #[track_caller]
 fn fields_ask(fields: &str, expected: Option<Duration>) {
     asks(&format!("HTTP/1.1 429 X\n{fields}\n"), expected);
+}
+
+#[test]
+fn the_status_is_that_of_the_last_final_response() {
+    for (stream, status) in [
+        ("no head\n", None),
+        ("HTTP/1.1 429 Too Many Requests\n\n", Some(429)),
+        ("< HTTP/2 503 \n< retry-after: 1\n<\n", Some(503)),
+        (
+            "HTTP/1.1 100 Continue\n\nHTTP/1.1 500 X\nA: b\n\n",
+            Some(500),
+        ),
+        (
+            "HTTP/1.1 301 X\nLocation: /\n\nHTTP/1.1 404 X\n\n",
+            Some(404),
+        ),
+        ("HTTP/1.1 100 Continue\n\n", None),
+        ("HTTP/1.1 4294 X\n\n", None),
+    ] {
+        for stream in [stream.to_owned(), crlf(stream)] {
+            let mut heads = HeadParser::default();
+            heads.feed(stream.as_bytes());
+            assert_eq!(heads.answer(noon).status, status, "{stream:?}");
+        }
+    }
 }
 
 // ── samples of the field ────────────────────────────────────────────────────────────────────
@@ -351,8 +376,8 @@ fn the_local_clock_is_not_asked_in_vain() {
     ] {
         let mut heads = HeadParser::default();
         heads.feed(format!("HTTP/1.1 429 X\n{fields}\n").as_bytes());
-        let wait = heads.wait(|| panic!("the clock was asked for {fields:?}"));
-        assert_eq!(wait, expected);
+        let answer = heads.answer(|| panic!("the clock was asked for {fields:?}"));
+        assert_eq!(answer.wait, expected);
     }
 }
 

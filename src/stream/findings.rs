@@ -4,7 +4,6 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -12,21 +11,31 @@ use crate::clock;
 use crate::escape::escaped;
 use crate::job::{Job, Output, RetryAfterSource};
 use crate::patterns::{Matched, Patterns, Stream, Watch};
-use crate::retry_after::HeadParser;
+use crate::retry_after::{Answer, HeadParser};
 
 /// Everything learned from the streams of an attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// The patterns that were found.
     pub(crate) matched: Matched,
-    /// The wait that a server asked for.
-    pub(crate) server_wait: Option<Duration>,
+    /// What a server has answered.
+    pub(crate) answer: Answer,
     /// Why held-back output could not be kept in full.
     pub(crate) unkept: Option<io::Error>,
     /// Why a part of stdout was lost.
     pub(crate) loss: Option<Loss>,
     /// Why the header file could not be read.
     pub(crate) unreadable: Option<io::Error>,
+}
+
+impl Findings {
+    /// Adds the answer in one more stream. Of several, the one that asks for the longest wait counts.
+    pub(super) fn hear(&mut self, answer: Answer) {
+        let is_first = self.answer.status.is_none();
+        if is_first || answer.wait > self.answer.wait {
+            self.answer = answer;
+        }
+    }
 }
 
 /// Why output was lost.
@@ -118,10 +127,11 @@ impl Scanner {
         }
     }
 
-    /// Ends the stream; returns the wait that a server asked for.
-    pub(super) fn finish(self, matched: &mut Matched) -> Option<Duration> {
+    /// Ends the stream; returns what a server has answered.
+    pub(super) fn finish(self, matched: &mut Matched) -> Answer {
         self.watch.finish(matched);
-        self.heads?.wait(|| clock::now().into())
+        let heads = self.heads.unwrap_or_default();
+        heads.answer(|| clock::now().into())
     }
 }
 
@@ -178,19 +188,19 @@ impl<'a> HeaderFile<'a> {
         self.before = fs::metadata(self.path).ok().as_ref().map(Stamp::of);
     }
 
-    /// Returns the wait that its last head asks for, if the attempt has written it.
+    /// Returns what its last head says, if the attempt has written it.
     ///
     /// # Errors
     /// When it exists and cannot be read.
-    pub(super) fn wait(&self) -> io::Result<Option<Duration>> {
+    pub(super) fn answer(&self) -> io::Result<Answer> {
         let mut file = match open(self.path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Answer::default()),
             Err(error) => return Err(error),
         };
         let now = file.metadata()?;
         if !now.is_file() || self.before == Some(Stamp::of(&now)) {
-            return Ok(None);
+            return Ok(Answer::default());
         }
         let cut = now.size().saturating_sub(MOST_READ);
         file.seek(SeekFrom::Start(cut))?;
@@ -208,7 +218,7 @@ impl<'a> HeaderFile<'a> {
                 .and_then(|start| text.get(start..))
                 .unwrap_or_default(),
         );
-        Ok(heads.wait(|| clock::now().into()))
+        Ok(heads.answer(|| clock::now().into()))
     }
 }
 

@@ -207,8 +207,7 @@ impl<'a> Streams<'a> {
         self.input.end();
         let mut findings = Findings::default();
         for mut tap in std::mem::take(&mut self.taps) {
-            let wait = tap.finish(&mut self.matched);
-            findings.server_wait = findings.server_wait.max(wait);
+            findings.hear(tap.finish(&mut self.matched));
             if tap.stream() == Stream::Stdout {
                 findings.loss = tap.take_loss();
             }
@@ -222,9 +221,10 @@ impl<'a> Streams<'a> {
             }
             self.background.add(tap);
         }
-        match self.header_file.as_ref().map_or(Ok(None), HeaderFile::wait) {
-            Ok(wait) => findings.server_wait = findings.server_wait.max(wait),
-            Err(error) => findings.unreadable = Some(error),
+        match self.header_file.as_ref().map(HeaderFile::answer) {
+            Some(Ok(answer)) => findings.hear(answer),
+            Some(Err(error)) => findings.unreadable = Some(error),
+            None => {}
         }
         let held = self.held.as_ref();
         let held = held.filter(|held| held.is_of_one_attempt());

@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -11,6 +10,7 @@ use rustix::io::Errno;
 use super::destination::Destination;
 use super::findings::{Loss, Scanner};
 use crate::patterns::{Matched, Stream};
+use crate::retry_after::Answer;
 use crate::sys::fd::{never_wait, private_pipe, widen};
 
 /// The size of the buffer, in bytes.
@@ -174,12 +174,13 @@ impl Tap {
         self.pending.is_empty() && self.source.is_none()
     }
 
-    /// Stops scanning; returns the wait that a server asked for.
-    pub(super) fn finish(&mut self, matched: &mut Matched) -> Option<Duration> {
+    /// Stops scanning; returns what a server has answered.
+    pub(super) fn finish(&mut self, matched: &mut Matched) -> Answer {
         if self.is_drained() {
             self.left = None;
         }
-        self.scanner.take()?.finish(matched)
+        let scanner = self.scanner.take();
+        scanner.map_or_else(Answer::default, |scanner| scanner.finish(matched))
     }
 
     /// Whether output that belongs to a finished attempt is still to be passed on.

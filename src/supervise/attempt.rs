@@ -150,7 +150,8 @@ impl<K: Kernel> Supervisor<'_, K> {
             undelivered: is_late && has_exited,
             input_lost: may_have_failed && self.streams.has_lost_input(),
             matched,
-            server_wait: findings.server_wait,
+            http_status: findings.answer.status,
+            server_wait: findings.answer.wait,
         })
     }
 }

@@ -75,6 +75,10 @@ fn the_delay_that_is_told_is_the_one_that_is_slept() {
     assert_eq!(all(&log, "delay", "delay_ms"), [1000]);
     assert_eq!(all(&log, "delay", "source"), ["retry-after"]);
     assert_eq!(last(&log)["server_waits"], 1);
+    assert_eq!(
+        all(&log, "attempt", "http_status"),
+        [json!(429), json!(429)]
+    );
     let slept = last(&log)["slept_ms"].as_u64().expect("a number");
     assert!((950..6_000).contains(&slept), "{slept}");
 }
@@ -99,6 +103,8 @@ fn a_wait_is_told_even_if_it_is_too_long() {
     let script = r#"retry $FAST --attempts 2 --deadline 5s --retry-after output --log $T/l -- sh -c 'printf "HTTP/1.1 503 X\nDate: Mon, 30 Nov 2026 12:00:00 GMT\nRetry-After: Mon, 30 Nov 2026 12:00:20 GMT\n\n"; exit 22'"#;
     let log = sandbox.logged(script, 22);
     assert_eq!(all(&log, "attempt", "server_wait_ms"), [20_000]);
+    assert_eq!(all(&log, "attempt", "http_status"), [503]);
+    assert_eq!(last(&log)["server_waits"], 1);
     assert_eq!(all(&log, "delay", "delay_ms"), [0; 0]);
     let end = last(&log);
     assert_eq!(

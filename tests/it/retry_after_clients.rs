@@ -164,7 +164,9 @@ fn hears_of_the_week(address: SocketAddr, curl: &str) {
     let done = sandbox.bash(&script).run();
     done.exits(22);
     let asked = "giving up after …: retry-after: the server asks for 168h 0m, more than --retry-after-max 5m 0s";
-    done.says(&[&format!("sh: attempt 1/2 failed: exit 22 after …; {asked}")]);
+    done.says(&[&format!(
+        "sh: attempt 1/2 failed: exit 22 (HTTP 429) after …; {asked}"
+    )]);
     // Else the test has not shown what it is for.
     let printed = [&*done.stdout, &*done.stderr].concat();
     assert!(

@@ -58,6 +58,7 @@ pub(super) struct AttemptLine<'a> {
     reason: &'static str,
     rule: Option<&'static str>,
     silent: bool,
+    http_status: Option<u16>,
     server_wait_ms: Option<u64>,
     deadline_left_ms: Option<u64>,
 }
@@ -85,6 +86,7 @@ impl<'a> AttemptLine<'a> {
             reason: codes.reason,
             rule: codes.rule,
             silent: ending.by_idle_timeout,
+            http_status: ending.http_status,
             server_wait_ms: ending.server_wait.map(millis),
             deadline_left_ms: deadline_left(policy, ended.total),
         }
@@ -186,7 +188,7 @@ pub(super) struct Codes {
 impl Codes {
     pub(super) fn of(policy: &Policy, ending: &Ending, decision: &Decision) -> Self {
         let allowed = |reason| (reason, true, Some(what_allows(policy, ending)));
-        let refused = |rule| ("not_retryable", false, Some(rule));
+        let refused = |rule| ("not retryable", false, Some(rule));
         let (reason, retryable, rule) = match decision {
             Decision::Succeed(success) => {
                 let rule = match success {
@@ -199,14 +201,14 @@ impl Codes {
             Decision::Retry { .. } => allowed("retry"),
             Decision::Stop(reason) => match reason {
                 Reason::Signal(_) => ("signal", false, None),
-                Reason::LeftBehind(_) => ("left_behind", false, None),
+                Reason::LeftBehind(_) => ("left behind", false, None),
                 Reason::Undelivered => ("undelivered", false, None),
                 Reason::NeverStarts | Reason::AskedFor => refused("default"),
                 Reason::StopOn => refused("--stop-on"),
                 Reason::StopIf(_) => refused("--stop-if"),
                 Reason::NotInRetryOn => refused("--retry-on"),
                 Reason::NotInRetryIf => refused("--retry-if"),
-                Reason::RetryAfter { .. } => allowed("retry_after"),
+                Reason::RetryAfter { .. } => allowed("retry-after"),
                 Reason::Attempts => allowed("attempts"),
                 Reason::Stdin => allowed("stdin"),
                 Reason::Budget => allowed("budget"),

@@ -14,6 +14,7 @@ use crate::cli::{self, Request};
 use crate::engine;
 use crate::patterns::Matched;
 use crate::policy::{Policy, Reason};
+use crate::report::reason;
 use crate::signal::Signal;
 use crate::simulation::{Script, Step};
 use crate::status::{Ending, FaultClass, Outcome, StartFault};
@@ -284,7 +285,7 @@ fn a_deadline_is_exhausted_where_it_was_reached_or_left_no_room() {
         ),
         ("--deadline 1s", hangs(), "deadline", true),
         ("--deadline 1s -a 1", hangs(), "attempts", true),
-        ("--deadline 1s --retry-on 1", hangs(), "not_retryable", true),
+        ("--deadline 1s --retry-on 1", hangs(), "not retryable", true),
         ("--deadline 1s -a 1", vec![exits(1)], "attempts", false),
         ("--deadline 100ms", vec![exits(0)], "success", false),
         ("-a 1", vec![exits(1)], "attempts", false),
@@ -295,6 +296,39 @@ fn a_deadline_is_exhausted_where_it_was_reached_or_left_no_room() {
             (&reason.into(), &exhausted.into()),
             "{flags}"
         );
+    }
+}
+
+#[test]
+fn text_names_each_reason_by_the_word_of_the_log() {
+    let job = job("--stop-if x --retry-after output --deadline 9s");
+    let wait = ms(5000);
+    for reason in [
+        Reason::Budget,
+        Reason::Stdin,
+        Reason::Undelivered,
+        Reason::LeftBehind(7),
+        Reason::AskedFor,
+        Reason::StopOn,
+        Reason::StopIf(0),
+        Reason::NotInRetryOn,
+        Reason::NotInRetryIf,
+        Reason::RetryAfter { wait },
+        Reason::Deadline {
+            delay: wait,
+            server_wait: None,
+        },
+    ] {
+        let ending = Outcome::Exited(7).into();
+        let ended = Ended {
+            attempt: 1,
+            ending: &ending,
+            took: ms(1),
+            total: ms(8000),
+        };
+        let text = reason::because(&job.policy, &ended, &reason);
+        let word = Codes::of(&job.policy, &ending, &Decision::Stop(reason)).reason;
+        assert!(text.contains(word), "no {word} in {text}");
     }
 }
 

@@ -106,7 +106,7 @@ fn ten_megabytes_without_a_line_end_are_one_line() {
         assert_eq!(heads.line.bytes.capacity(), 0);
     }
     heads.feed(b"\nRetry-After: 9\n");
-    assert_eq!(heads.wait(noon), Some(s(9)));
+    assert_eq!(heads.answer(noon).wait, Some(s(9)));
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn what_is_to_run_before_a_retry_and_fails_is_why_the_run_ends() {
     let log = after_failure("--before-retry x", &[failed(2_000)], Ok(Exit::Code(7)));
     assert_eq!(
         (log.lines().count(), ending(&log)),
-        (1, "exit before_retry 7 1000 1".into())
+        (1, "exit before-retry 7 1000 1".into())
     );
 }
 

@@ -26,7 +26,7 @@ fn every_way_to_end_is_told() {
     told(
         "",
         died_of(Signal::INT),
-        "signal - 2 false not_retryable default",
+        "signal - 2 false not retryable default",
     );
     told(
         "--timeout 10ms",
@@ -36,12 +36,12 @@ fn every_way_to_end_is_told() {
     let short = cannot_start(FaultClass::Shortage);
     told("", short, "not_started - - true attempts default");
     let not_found = cannot_start(FaultClass::NotFound);
-    told("", not_found, "not_started - - false not_retryable default");
+    told("", not_found, "not_started - - false not retryable default");
     let left_behind = step(Ending {
         left_behind: Some(99),
         ..Outcome::TimedOut.into()
     });
-    told("", left_behind, "timed_out - - false left_behind null");
+    told("", left_behind, "timed_out - - false left behind null");
     let undelivered = step(Ending {
         undelivered: true,
         ..Outcome::Exited(0).into()
@@ -62,7 +62,7 @@ fn every_way_to_end_is_told() {
     });
     told("", stopped, "exit 0 - false signal null");
     let flags = "--retry-after output -a 2";
-    told(flags, asked(301), "exit 22 - true retry_after default");
+    told(flags, asked(301), "exit 22 - true retry-after default");
     let flags = "--retry-after output -a 2 --deadline 5s";
     told(flags, asked(20), "exit 22 - true deadline default");
 }
@@ -83,7 +83,7 @@ fn the_list_that_decided_is_told() {
     told(
         "--stop-on 7",
         exits(7),
-        "exit 7 - false not_retryable --stop-on",
+        "exit 7 - false not retryable --stop-on",
     );
     told(
         "--retry-on 7",
@@ -93,7 +93,7 @@ fn the_list_that_decided_is_told() {
     told(
         "--retry-on 8",
         exits(7),
-        "exit 7 - false not_retryable --retry-on",
+        "exit 7 - false not retryable --retry-on",
     );
     let flags = "--retry-on timeout --retry-if x --timeout 10ms";
     told(flags, exits(0), "timed_out - - true attempts --retry-on");
@@ -133,12 +133,12 @@ fn the_pattern_that_decided_is_told() {
     told(
         "--stop-if x",
         stop,
-        "exit 7 - false not_retryable --stop-if",
+        "exit 7 - false not retryable --stop-if",
     );
     told(
         "--retry-if x",
         exits(7),
-        "exit 7 - false not_retryable --retry-if",
+        "exit 7 - false not retryable --retry-if",
     );
     let worth = matched(
         Matched {
