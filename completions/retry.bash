@@ -23,7 +23,7 @@ _retry() {
 
     case "${cmd}" in
         retry)
-            opts="-a -k -q -v -h -V --base --delay --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --output --before-retry --shared --budget --budget-refill --quiet --verbose --log-format --log --name --plan --clients --capacity --policy --process-group --generate --help --version"
+            opts="-a -k -q -v -h -V --base --delay --cap --backoff --factor --jitter --seed --attempts --deadline --timeout --reserve --signal --kill-after --idle-timeout --retry-on --stop-on --success-on --retry-if --stop-if --success-if --fail-if --retry-after --retry-after-max --stdin --stdout --output --before-retry --shared --budget --budget-refill --concurrency --quiet --verbose --log-format --log --name --plan --clients --capacity --policy --process-group --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -249,6 +249,13 @@ _retry() {
                     fi
                     return 0
                     ;;
+                --concurrency)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --log-format)
                     COMPREPLY=($(compgen -W "text json github" -- "${cur}"))
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -340,7 +347,7 @@ fi
 # Whether the next word is the value of this one.
 _retry_takes_value() {
     case $1 in
-        --base | --delay | --cap | --backoff | --factor | --jitter | --seed | --attempts | --deadline | --timeout | --reserve | --signal | --kill-after | --idle-timeout | --retry-on | --stop-on | --success-on | --retry-if | --stop-if | --success-if | --fail-if | --retry-after | --retry-after-max | --stdin | --stdout | --output | --before-retry | --shared | --budget | --budget-refill | --log-format | --log | --name | --clients | --capacity | --policy | --process-group | --generate) ;;
+        --base | --delay | --cap | --backoff | --factor | --jitter | --seed | --attempts | --deadline | --timeout | --reserve | --signal | --kill-after | --idle-timeout | --retry-on | --stop-on | --success-on | --retry-if | --stop-if | --success-if | --fail-if | --retry-after | --retry-after-max | --stdin | --stdout | --output | --before-retry | --shared | --budget | --budget-refill | --concurrency | --log-format | --log | --name | --clients | --capacity | --policy | --process-group | --generate) ;;
         *) [[ $1 =~ ^-[^-ak]*[ak]$ ]] ;;
     esac
 }

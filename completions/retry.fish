@@ -47,9 +47,10 @@ complete -c retry -n 'not __fish_retry_command' -l output -d 'stream, last or on
 last\t''
 on-failure\t''"
 complete -c retry -n 'not __fish_retry_command' -l before-retry -d 'Shell command to run before each retry' -r -f
-complete -c retry -n 'not __fish_retry_command' -l shared -d 'Budget file, shared by all runs that name it' -r -F
+complete -c retry -n 'not __fish_retry_command' -l shared -d 'File shared by all runs that name it' -r -F
 complete -c retry -n 'not __fish_retry_command' -l budget -d 'Retries that a full budget allows [default: 10]' -r -f
 complete -c retry -n 'not __fish_retry_command' -l budget-refill -d 'Retries added back over time, like 1/10s' -r -f
+complete -c retry -n 'not __fish_retry_command' -l concurrency -d 'Attempts of all these runs that may run at once' -r -f
 complete -c retry -n 'not __fish_retry_command' -l log-format -d 'text, json or github [default: text]' -r -f -a "text\t''
 json\t''
 github\t''"
@@ -73,7 +74,7 @@ complete -c retry -n 'not __fish_retry_command' -s V -l version -d 'Print the ve
 
 # The options, as argparse takes them.
 function __fish_retry_options
-    printf '%s\n' base= delay= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= q quiet v verbose log-format= log= name= plan dry-run clients= capacity= policy= process-group= generate= h help V version
+    printf '%s\n' base= delay= cap= backoff= factor= jitter= seed= a= attempts= deadline= timeout= reserve= signal= k= kill-after= idle-timeout= retry-on= stop-on= success-on= retry-if= stop-if= success-if= fail-if= retry-after= retry-after-max= stdin= stdout= output= before-retry= shared= budget= budget-refill= concurrency= q quiet v verbose log-format= log= name= plan dry-run clients= capacity= policy= process-group= generate= h help V version
 end
 
 # Prints the command and its arguments before the cursor, and fails where there are none yet.

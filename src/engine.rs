@@ -10,9 +10,9 @@ use crate::event::{Ended, Event};
 use crate::policy::{Decision, History, Policy, Reason};
 use crate::status::{Ending, Exit};
 
-use between::{Delay, Last, Next, end_with, until_next};
+use between::{Delay, Last, Next, end_with, enter_first, until_next};
 
-pub(crate) use world::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
+pub(crate) use world::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Token, Verdict, World};
 
 /// Runs a command until the policy says stop; returns how `retry` exits. `draw` yields a uniform u
 /// in [0, 1), once per attempt.
@@ -28,6 +28,9 @@ pub(crate) fn run(
     let mut history = History::new(policy);
     let mut last: Option<Last> = None;
     let mut hook: Option<Ending> = None;
+    if let Some(exit) = enter_first(policy, world, emit)? {
+        return Ok(exit);
+    }
     loop {
         let number = history.attempts + 1;
         let start = world.now();
@@ -46,6 +49,7 @@ pub(crate) fn run(
             Some(ending) => ending,
             None => world.attempt(&attempt, emit)?,
         };
+        world.leave();
         let now = world.now();
         let mut decision = policy.decide(&mut history, &ending, now, draw());
         // If the hook did not run, neither did the command: its last exit status is the one that

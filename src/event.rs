@@ -41,6 +41,19 @@ pub(crate) enum Event<'a> {
     Nested,
     /// The shared budget cannot be used, for this reason; retries go on without it.
     BudgetUnusable(String),
+    /// The slots cannot be used, for this reason; attempts run without a bound.
+    SlotsUnusable(String),
+    /// This run is part of an attempt that holds a slot of the same place, and takes none.
+    SlotInherited,
+    /// None of this many slots is free, and the run waits for one.
+    SlotAwaited(u32),
+    /// This attempt has a slot.
+    SlotTaken {
+        /// Counted from 1.
+        attempt: u64,
+        /// How long the run has waited for it.
+        waited: Duration,
+    },
     /// The shared budget was damaged and starts afresh.
     BudgetRebuilt,
     /// The log file cannot be used, for this reason.
@@ -81,11 +94,18 @@ pub(crate) enum Event<'a> {
         /// The time since the start.
         total: Duration,
     },
-    /// A fatal signal ended the run during the delay after this attempt.
+    /// No slot was free in time.
+    NoSlot {
+        /// The last attempt made; 0 if there was none.
+        attempt: u64,
+        /// The time since the start.
+        total: Duration,
+    },
+    /// A fatal signal ended the run before an attempt, during a delay or the wait for a slot.
     Interrupted {
         /// The signal.
         signal: Signal,
-        /// The last attempt made.
+        /// The last attempt made; 0 if there was none.
         attempt: u64,
         /// The time since the start.
         total: Duration,

@@ -27,7 +27,7 @@ pub(crate) struct Job {
 
     /// The name of the run in reports, if it is not that of the command.
     pub(crate) name: Option<String>,
-    /// The retry budget shared with other runs.
+    /// The bounds shared with other runs.
     pub(crate) sharing: Option<Sharing>,
     /// The seed that makes every draw reproducible.
     pub(crate) seed: Option<u64>,
@@ -39,13 +39,27 @@ pub(crate) struct Job {
     pub(crate) log: Option<PathBuf>,
 }
 
-/// A shared retry budget and the file that records how much of it is spent.
+impl Job {
+    /// Returns the budget shared with other runs, if there is one.
+    pub(crate) fn budget(&self) -> Option<Budget> {
+        self.sharing.as_ref()?.budget
+    }
+
+    /// Returns the most attempts of runs that share the file that run at once, if there is a bound.
+    pub(crate) fn concurrency(&self) -> Option<u32> {
+        self.sharing.as_ref()?.concurrency
+    }
+}
+
+/// The bounds shared with other runs, and the file that holds them together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sharing {
     /// The file; it need not exist.
     pub(crate) path: PathBuf,
     /// The retries allowed to all runs that name the file.
-    pub(crate) budget: Budget,
+    pub(crate) budget: Option<Budget>,
+    /// The most attempts of all of them that run at once.
+    pub(crate) concurrency: Option<u32>,
 }
 
 /// The clients of a plan, which have all failed at the same time.

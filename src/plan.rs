@@ -45,7 +45,7 @@ pub(crate) fn shown<D: FnMut() -> f64>(
     draws: &impl Fn(u32) -> D,
 ) -> String {
     let mut plan = Plan::new(&job.policy, seed, draws);
-    let budget = job.sharing.as_ref().map(|sharing| sharing.budget);
+    let budget = job.budget();
     plan.herd = crowd.map(|crowd| {
         let bounds = Bounds {
             budget,

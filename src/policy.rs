@@ -206,6 +206,12 @@ impl Policy {
         left >= self.least_left()
     }
 
+    /// Returns the latest time at which a retry may start, if there is a deadline.
+    pub(crate) fn latest_start(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_sub(self.least_left()))
+    }
+
     /// Returns the longest delay that fits; none if no delay does, or without a deadline.
     fn longest_that_fits(&self, now: Duration) -> Option<Duration> {
         let left = self.deadline?.checked_sub(now)?;

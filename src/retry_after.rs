@@ -4,12 +4,12 @@ mod fields;
 mod head;
 
 use std::mem;
-use std::time::Duration;
 
 use httpdate::HttpDate;
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use crate::escape::ControlSequences;
+pub(crate) use fields::Answer;
 use fields::{HeadFields, LONGEST_LINE, Line, VERSION};
 use head::{Head, is_of_a_field};
 
@@ -39,15 +39,6 @@ pub(crate) struct HeadParser {
     before: HeadFields,
 }
 
-/// What the last final response in a stream says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// Its status; none if there was no response.
-    pub(crate) status: Option<u16>,
-    /// The wait that it asks for, zero for a date in the past.
-    pub(crate) wait: Option<Duration>,
-}
-
 /// The position of the next line in the stream.
 #[derive(Debug, Default)]
 enum Place {
@@ -74,10 +65,7 @@ impl HeadParser {
     /// Ends the stream; returns what its last response says. The local clock is asked only for a
     /// date without the server's own `Date` to measure it from.
     pub(crate) fn answer(self, now: impl FnOnce() -> HttpDate) -> Answer {
-        Answer {
-            status: self.said.status,
-            wait: self.said.wait(now),
-        }
+        self.said.answer(now)
     }
 
     /// Returns how many bytes at the start can be skipped, since gigabytes of them may come:

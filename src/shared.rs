@@ -1,8 +1,10 @@
-//! The bucket in a file that many processes share.
+//! The bucket in a file that many processes share, and the slots in another.
 //!
 //! The file is opened anew for each change and locked with flock(2), which a killed holder cannot
 //! leave behind. Its text has a fixed length and is written by a single call, so that no state is
 //! ever half written.
+
+mod slots;
 
 use std::fs::{File, Metadata, OpenOptions, symlink_metadata};
 use std::io::{self, ErrorKind, Read as _};
@@ -16,7 +18,8 @@ use rustix::io::Errno;
 use crate::bucket::{Bucket, Budget, BudgetOp};
 use crate::clock;
 use crate::escape::described;
-use crate::job::Sharing;
+
+pub(crate) use slots::{Entry, Slots};
 
 /// The text that only our files begin with.
 const MAGIC: &str = "retry budget, version 1\n";
@@ -52,11 +55,8 @@ pub(crate) enum Done {
 
 impl<'a> Shared<'a> {
     /// The bucket of this budget. Its file need not exist.
-    pub(crate) fn new(sharing: &'a Sharing) -> Self {
-        Self {
-            path: &sharing.path,
-            budget: &sharing.budget,
-        }
+    pub(crate) fn new(path: &'a Path, budget: &'a Budget) -> Self {
+        Self { path, budget }
     }
 
     /// Makes the change, unless another process holds the lock.
@@ -68,26 +68,14 @@ impl<'a> Shared<'a> {
     }
 
     fn try_change(&self, op: BudgetOp) -> io::Result<Done> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
-            .open(self.path)
-            .map_err(clarified)?;
-        if let Some(fault) = fault(&file.metadata()?) {
-            return Ok(Done::Unusable(fault.into()));
-        }
+        let file = opened(self.path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::AGAIN | Errno::INTR) => return Ok(Done::Busy),
             Err(error) => return Err(error.into()),
         }
         // If the file was removed before we locked it, others use another one by now.
-        let there = symlink_metadata(self.path);
-        if !there.is_ok_and(|there| is_same(&there, &file)) {
+        if !is_at(&file, self.path) {
             return Ok(Done::Busy);
         }
         self.change_locked(&file, op)
@@ -167,6 +155,26 @@ fn written(bucket: &Bucket) -> String {
     )
 }
 
+/// Opens a file for all who name it; makes it if there is none.
+///
+/// # Errors
+/// When that is impossible, or the file must not be trusted.
+fn opened(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .map_err(clarified)?;
+    match fault(&file.metadata()?) {
+        Some(fault) => Err(io::Error::new(ErrorKind::InvalidInput, fault)),
+        None => Ok(file),
+    }
+}
+
 /// Returns why a file must not be trusted or written to, if so.
 fn fault(file: &Metadata) -> Option<&'static str> {
     let ours = rustix::process::geteuid().as_raw();
@@ -183,9 +191,13 @@ fn fault(file: &Metadata) -> Option<&'static str> {
     }
 }
 
-fn is_same(there: &Metadata, file: &File) -> bool {
-    file.metadata()
-        .is_ok_and(|file| (file.dev(), file.ino()) == (there.dev(), there.ino()))
+/// Whether this is still the file at a path, not one that was removed or replaced.
+fn is_at(file: &File, path: &Path) -> bool {
+    let inode = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), symlink_metadata(path)) {
+        (Ok(ours), Ok(there)) => inode(&ours) == inode(&there),
+        _ => false,
+    }
 }
 
 /// Replaces the system's confusing message about a symbolic link.

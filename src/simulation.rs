@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Token, Verdict, World};
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
@@ -54,6 +54,12 @@ impl World for AlwaysFails {
         self.now = until.min(self.ends);
         Ok(Some(Signal::TERM).filter(|_| until > self.ends))
     }
+
+    fn enter(&mut self, _: Entrance, _: &mut Emit<'_>) -> Result<Slot> {
+        Ok(Slot::Taken)
+    }
+
+    fn leave(&mut self) {}
 
     fn prepare(&mut self, _: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
         Ok(None)

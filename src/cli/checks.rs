@@ -68,10 +68,13 @@ pub(super) fn output(streams: &StreamOptions) -> Result<Output> {
 /// Returns the shared budget, or which options mean nothing without a file.
 pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
     let Some(path) = options.shared else {
-        let lone: &'static [&'static str] = match (options.budget, options.budget_refill) {
-            (None, None) => return Ok(None),
-            (Some(_), _) => &["budget"],
-            (None, Some(_)) => &["budget-refill"],
+        let given: [(bool, &'static [&'static str]); 3] = [
+            (options.budget.is_some(), &["budget"]),
+            (options.budget_refill.is_some(), &["budget-refill"]),
+            (options.concurrency.is_some(), &["concurrency"]),
+        ];
+        let Some((_, lone)) = given.into_iter().find(|(is_given, _)| *is_given) else {
+            return Ok(None);
         };
         let said = format!(
             "--{lone} needs --shared PATH; add that, or remove --{lone}",
@@ -79,11 +82,25 @@ pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
         );
         bail!(Clash::between(lone, said));
     };
-    let budget = Budget {
-        tokens: options.budget.unwrap_or(Budget::USUAL),
+    let concurrency = options.concurrency;
+    ensure!(
+        options.budget_refill.is_none() || options.budget.is_some() || concurrency.is_none(),
+        Clash::between(
+            &["budget-refill"],
+            "--budget-refill needs --budget if --concurrency is given; add that, or remove --budget-refill"
+        )
+    );
+    // With a bound on attempts alone, retries are not limited.
+    let usual = Some(Budget::USUAL).filter(|_| concurrency.is_none());
+    let budget = options.budget.or(usual).map(|tokens| Budget {
+        tokens,
         refill: options.budget_refill,
-    };
-    Ok(Some(Sharing { path, budget }))
+    });
+    Ok(Some(Sharing {
+        path,
+        budget,
+        concurrency,
+    }))
 }
 
 /// Returns the longest wait that a server may ask for. A limit means nothing unless servers are

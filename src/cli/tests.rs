@@ -351,8 +351,18 @@ fn bytes_that_are_no_text_are_an_error_of_their_option() {
 #[test]
 fn a_budget_needs_a_file() {
     check("a_budget_needs_a_file");
-    let sharing = job("--shared x true").sharing.expect("a budget");
-    assert_eq!((sharing.budget.tokens, sharing.budget.refill), (10, None));
+    let budget = job("--shared x true").budget().expect("a budget");
+    assert_eq!((budget.tokens, budget.refill), (10, None));
+}
+
+#[test]
+fn a_bound_on_attempts_needs_a_file_and_brings_no_budget() {
+    check("a_bound_on_attempts_needs_a_file");
+    let alone = job("--shared x --concurrency 4 true");
+    assert_eq!((alone.budget(), alone.concurrency()), (None, Some(4)));
+    let both = job("--shared x --concurrency 4 --budget 3 true");
+    assert_eq!(both.budget().map(|budget| budget.tokens), Some(3));
+    assert_eq!(both.concurrency(), Some(4));
 }
 
 #[test]

@@ -150,6 +150,12 @@ pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
     whole_number(text).ok_or_else(|| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
+pub(super) fn parse_concurrency(text: &str) -> Result<u32, String> {
+    whole_number(text)
+        .filter(|slots| *slots > 0)
+        .ok_or_else(|| format!("write a whole number of attempts, from 1 to {}", u32::MAX))
+}
+
 pub(super) fn parse_clients(text: &str) -> Result<u32, String> {
     whole_number(text)
         .filter(|clients| (1..=MOST_CLIENTS).contains(clients))

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::world::{Attempt, DeliveryAbort, Emit, Verdict, World};
+use super::world::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Verdict, World};
 use crate::event::Event;
 use crate::policy::Policy;
 use crate::signal::Signal;
-use crate::status::{Ending, Exit, Outcome, StartFault};
+use crate::status::{Ending, Exit, Outcome, StartFault, TIMED_OUT};
 
 /// The last run of the command.
 pub(super) struct Last {
@@ -54,6 +54,24 @@ pub(super) fn until_next(
     if is_too_late(policy, world) {
         return too_late(delay, world, emit);
     }
+    let entrance = Entrance {
+        attempt: attempt + 1,
+        until: policy.latest_start(),
+    };
+    match world.enter(entrance, emit)? {
+        Slot::Taken => {}
+        Slot::TooLate => {
+            let total = world.now();
+            let status = end_with(Verdict::Failed, last.exit, world, emit)?;
+            emit(&Event::NoSlot { attempt, total });
+            return Ok(Next::Over(status));
+        }
+        Slot::Interrupted(signal) => return interrupted(signal, attempt, world, emit),
+    }
+    // The wait for a slot may have ended at the last moment.
+    if is_too_late(policy, world) {
+        return too_late(delay, world, emit);
+    }
     let start = world.now();
     let retry = Attempt {
         number: attempt + 1,
@@ -87,6 +105,35 @@ pub(super) fn until_next(
         return too_late(delay, world, emit);
     }
     Ok(Next::Attempt)
+}
+
+/// Takes a slot for the first attempt. Returns how the run exits if it ends before that.
+pub(super) fn enter_first(
+    policy: &Policy,
+    world: &mut impl World,
+    emit: &mut Emit<'_>,
+) -> Result<Option<Exit>> {
+    let entrance = Entrance {
+        attempt: 1,
+        until: policy.deadline,
+    };
+    let (attempt, entry) = (0, world.enter(entrance, emit)?);
+    let total = world.now();
+    Ok(match entry {
+        Slot::Taken => None,
+        Slot::TooLate => {
+            emit(&Event::NoSlot { attempt, total });
+            Some(Exit::Code(TIMED_OUT))
+        }
+        Slot::Interrupted(signal) => {
+            emit(&Event::Interrupted {
+                signal,
+                attempt,
+                total,
+            });
+            Some(Exit::Raise(signal))
+        }
+    })
 }
 
 /// Marks a start fault as the hook's, to distinguish it from the command's.
@@ -137,6 +184,7 @@ pub(super) fn end_with(
     world: &mut impl World,
     emit: &mut Emit<'_>,
 ) -> Result<Exit> {
+    world.leave();
     Ok(match world.deliver(verdict, emit)? {
         Some(DeliveryAbort::Signal(signal)) => Exit::Raise(signal),
         Some(DeliveryAbort::Deadline) | None => status,

@@ -42,6 +42,16 @@ pub(crate) trait World {
     /// When the system cannot wait.
     fn pause(&mut self, until: Duration, emit: &mut Emit<'_>) -> Result<Option<Signal>>;
 
+    /// Takes a slot for the coming attempt, if attempts of several runs share a bound, as soon as one
+    /// is free.
+    ///
+    /// # Errors
+    /// When the system cannot wait.
+    fn enter(&mut self, entrance: Entrance, emit: &mut Emit<'_>) -> Result<Slot>;
+
+    /// Gives the slot back, if this run has one.
+    fn leave(&mut self);
+
     /// Runs the hook before the coming retry, if there is one.
     ///
     /// # Errors
@@ -69,6 +79,26 @@ pub(crate) enum Token {
     Granted,
     /// The budget is spent.
     Refused,
+    /// A fatal signal came meanwhile.
+    Interrupted(Signal),
+}
+
+/// The wait for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entrance {
+    /// The attempt that needs it, counted from 1.
+    pub(crate) attempt: u64,
+    /// When it is too late for that, since the start of the run.
+    pub(crate) until: Option<Duration>,
+}
+
+/// The answer to a request for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// The attempt may start.
+    Taken,
+    /// None was free in time.
+    TooLate,
     /// A fatal signal came meanwhile.
     Interrupted(Signal),
 }

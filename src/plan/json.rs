@@ -128,7 +128,7 @@ impl Object {
             expected_by_jitter_is_cut_by_deadline: expected.map(|expected| expected.is_cut).into(),
             cap_from_retry: plan.cap_from,
             last_attempt_by_deadline: plan.last.as_ref().map(Last::from),
-            shared_budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),
+            shared_budget: job.budget().map(|budget| budget.tokens),
             herd: plan.herd.as_ref().map(Herd::from),
             sample: Sample {
                 seed: plan.sample.seed,

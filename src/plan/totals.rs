@@ -110,11 +110,18 @@ pub(super) fn notes(job: &Job) -> Vec<String> {
     }
     if let Some(sharing) = &job.sharing {
         let path = shortened(&escaped(sharing.path.as_os_str()));
-        let retries = counted_retries(sharing.budget.tokens.into());
-        let back = sharing.budget.refill.map_or("", |_| ", plus refills");
-        lines.push(format!(
-            "if all fail, all runs that share {path} make at most {retries} together{back}"
-        ));
+        if let Some(budget) = sharing.budget {
+            let retries = counted_retries(budget.tokens.into());
+            let back = budget.refill.map_or("", |_| ", plus refills");
+            lines.push(format!(
+                "if all fail, all runs that share {path} make at most {retries} together{back}"
+            ));
+        }
+        if let Some(most) = sharing.concurrency {
+            lines.push(format!(
+                "waits for one of the {most} slots of {path} may make the run longer"
+            ));
+        }
     }
     lines
 }

@@ -55,7 +55,10 @@ impl<'a> Github<'a> {
                 };
                 Some(end_of_group() + &warning + &command(ERROR, &named(&end)))
             }
-            Event::TooLate { .. } | Event::Interrupted { .. } | Event::HookFailed { .. } => self
+            Event::TooLate { .. }
+            | Event::NoSlot { .. }
+            | Event::Interrupted { .. }
+            | Event::HookFailed { .. } => self
                 .text
                 .line(event)
                 .map(|_| format!("\n{}", command(ERROR, &named(&said())))),

@@ -16,7 +16,8 @@ use crate::policy::Decision;
 use crate::report::Warning;
 use crate::status::Exit;
 use lines::{
-    AttemptLine, Codes, DelayLine, EndLine, Line, WarningLine, count, deadline_left, millis,
+    AttemptLine, Codes, DelayLine, EndLine, Line, SlotLine, WarningLine, count, deadline_left,
+    millis,
 };
 use start::Start;
 
@@ -92,10 +93,20 @@ impl<'a> Json<'a> {
             Event::Ended(ended, decision) => return Some(self.ended(ended, decision, stamp)),
             Event::HookFailed { total, .. } => self.stop("before-retry", *total, stamp),
             Event::TooLate { total, .. } => self.stop("deadline", *total, stamp),
+            Event::NoSlot { total, .. } => self.stop("concurrency", *total, stamp),
+            Event::SlotTaken { attempt, waited } => {
+                let rest = SlotLine {
+                    attempt: count(*attempt),
+                    waited_ms: millis(*waited),
+                };
+                return Some(self.written("slot", stamp, rest));
+            }
             Event::Interrupted { total, .. } => self.stop("signal", *total, stamp),
             Event::Nested
             | Event::BudgetUnusable(_)
             | Event::BudgetRebuilt
+            | Event::SlotsUnusable(_)
+            | Event::SlotInherited
             | Event::LogUnusable(_)
             | Event::InputSpent
             | Event::HeadsUnreadable(_)
@@ -112,6 +123,7 @@ impl<'a> Json<'a> {
             | Event::Ignored(_)
             | Event::LimitReached(_)
             | Event::Killed
+            | Event::SlotAwaited(_)
             | Event::Waiting(_)
             | Event::Waited => {}
         }
@@ -165,19 +177,21 @@ impl<'a> Json<'a> {
         self.wake(stamp);
         let deadline = self.job.policy.deadline;
         let is_over = deadline.is_some_and(|deadline| total >= deadline);
-        let is_limited = matches!(reason, "deadline" | "undelivered");
+        let is_limited = matches!(reason, "deadline" | "undelivered" | "concurrency");
         self.tally.is_out_of_time = is_limited || is_over && reason != "success";
         self.tally.reason = Some(reason);
     }
 
-    /// Ends the delay in progress, if any. The `--before-retry` command follows a delay without an
-    /// event of its own, so with such a command the delay counts as at most its planned length.
+    /// Ends the delay in progress, if any. The wait for a slot and the `--before-retry` command follow
+    /// a delay without an event of their own, so with these it counts as at most its planned length.
     fn wake(&mut self, stamp: &Stamp) {
         if let Some(nap) = self.tally.nap.take() {
             let passed = stamp.elapsed.saturating_sub(nap.begun);
-            let slept = match self.job.before_retry {
-                Some(_) => passed.min(nap.planned),
-                None => passed,
+            let has_more = self.job.before_retry.is_some() || self.job.concurrency().is_some();
+            let slept = if has_more {
+                passed.min(nap.planned)
+            } else {
+                passed
             };
             self.tally.slept = self.tally.slept.saturating_add(slept);
         }

@@ -60,6 +60,14 @@ impl Warning {
                 "budget_unusable",
                 format!("cannot use the --shared file ({reason}); retries are not limited"),
             ),
+            Event::SlotsUnusable(reason) => (
+                "slots_unusable",
+                format!("cannot use the slots of the --shared file ({reason}); attempts run without waiting"),
+            ),
+            Event::SlotInherited => (
+                "slot_inherited",
+                "runs in an attempt that holds a slot of the same --shared file, and takes no other".into(),
+            ),
             Event::BudgetRebuilt => (
                 "budget_rebuilt",
                 "the --shared file was damaged; its budget starts full".into(),

@@ -105,6 +105,16 @@ pub(super) fn deadline(
     }
 }
 
+/// Says that no slot was free in time for the attempt after this one.
+pub(super) fn no_slot(policy: &Policy, attempt: u64) -> String {
+    let deadline = Shown(policy.deadline.unwrap_or(Duration::MAX));
+    let reserve = Some(policy.reserve).filter(|reserve| attempt > 0 && !reserve.is_zero());
+    let less = reserve.map_or_else(String::new, |reserve| {
+        format!(", less the reserve of {}", Shown(reserve))
+    });
+    format!("concurrency: no slot was free before the deadline of {deadline}{less}")
+}
+
 /// Says that the pattern of this option matched.
 pub(super) fn found(option: &str, patterns: &[Pattern], index: usize) -> String {
     let pattern = patterns.get(index).map_or("", Pattern::written);

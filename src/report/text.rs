@@ -1,5 +1,7 @@
 //! Events as lines for people.
 
+mod between;
+
 use std::ffi::OsStr;
 use std::time::Duration;
 
@@ -102,6 +104,8 @@ impl<'a> Text<'a> {
             Event::Nested
             | Event::BudgetUnusable(_)
             | Event::BudgetRebuilt
+            | Event::SlotsUnusable(_)
+            | Event::SlotInherited
             | Event::LogUnusable(_)
             | Event::InputSpent
             | Event::HeadsUnreadable(_)
@@ -139,20 +143,11 @@ impl<'a> Text<'a> {
                 });
                 format!("{}; next in {next}{asked}", self.failed(ended))
             }
-            Event::TooLate { attempt, total } => {
-                let because = reason::deadline(self.policy, Duration::ZERO, None, *total);
-                let (attempt, total) = (self.numbered(*attempt), Shown(*total));
-                let giving_up = self.style.giving_up();
-                format!("{giving_up} after {attempt} and {total}: {because}")
-            }
-            Event::Interrupted {
-                signal,
-                attempt,
-                total,
-            } => {
-                let (attempt, total) = (self.numbered(*attempt), Shown(*total));
-                format!("interrupted ({signal}) after {attempt}, {total} after the start")
-            }
+            Event::SlotAwaited(_)
+            | Event::SlotTaken { .. }
+            | Event::NoSlot { .. }
+            | Event::TooLate { .. }
+            | Event::Interrupted { .. } => return self.said_between(event),
         })
     }
 
@@ -231,6 +226,7 @@ fn worth(event: &Event<'_>) -> Verbosity {
         | Event::Ignored(_)
         | Event::LimitReached(_)
         | Event::Killed
+        | Event::SlotTaken { .. }
         // A reader that has read enough is no cause for complaint.
         | Event::Ended(_, Decision::Stop(Reason::Signal(Signal::PIPE))) => Verbosity::Verbose,
         Event::Ended(ended, Decision::Succeed(_)) if ended.attempt == 1 => Verbosity::Verbose,

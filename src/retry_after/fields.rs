@@ -8,11 +8,20 @@ use memchr::memmem;
 use crate::duration;
 use crate::numbers::Decimal;
 
+/// What the last final response in a stream says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Its status; none if there was no response.
+    pub(crate) status: Option<u16>,
+    /// The wait that it asks for, zero for a date in the past.
+    pub(crate) wait: Option<Duration>,
+}
+
 /// The fields of a head that matter. Dates are times since the epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeadFields {
     /// The status before them; none if there was no final response.
-    pub(super) status: Option<u16>,
+    status: Option<u16>,
     /// `Retry-After` in seconds; the longest.
     wait: Option<Duration>,
     /// `Retry-After` as a date; the latest.
@@ -48,8 +57,16 @@ impl HeadFields {
         }
     }
 
+    /// Returns what the head says.
+    pub(super) fn answer(self, now: impl FnOnce() -> HttpDate) -> Answer {
+        Answer {
+            status: self.status,
+            wait: self.wait(now),
+        }
+    }
+
     /// Returns the wait that is asked for, zero for a date in the past.
-    pub(super) fn wait(self, now: impl FnOnce() -> HttpDate) -> Option<Duration> {
+    fn wait(self, now: impl FnOnce() -> HttpDate) -> Option<Duration> {
         let until = self.until.map(|until| {
             let from = self.date.unwrap_or_else(|| since_epoch(now()));
             until.saturating_sub(from)

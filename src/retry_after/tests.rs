@@ -2,6 +2,8 @@ mod foreign_bytes;
 mod long_lines;
 mod samples;
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Token, Verdict, World};
+use crate::event::Event;
 use crate::signal::Signal;
 use crate::status::{Ending, Outcome};
 
@@ -24,6 +25,8 @@ pub(crate) struct Script {
     now: Duration,
     steps: Vec<Step>,
     interruption: Option<(Duration, Signal)>,
+    /// How long each attempt waits for a slot; no wait where there is none.
+    waits: Vec<Duration>,
 }
 
 impl Script {
@@ -34,12 +37,19 @@ impl Script {
             now: Duration::ZERO,
             steps,
             interruption: None,
+            waits: Vec::new(),
         }
     }
 
     /// The same, with a fatal signal at this time.
     pub(crate) fn interrupted(mut self, at: Duration, signal: Signal) -> Self {
         self.interruption = Some((at, signal));
+        self
+    }
+
+    /// The same, with these waits for slots.
+    pub(crate) fn waiting(mut self, waits: &[Duration]) -> Self {
+        self.waits = waits.to_vec();
         self
     }
 
@@ -91,6 +101,30 @@ impl World for Script {
     fn pause(&mut self, until: Duration, _: &mut Emit<'_>) -> Result<Option<Signal>> {
         Ok(self.pass(until))
     }
+
+    fn enter(&mut self, entrance: Entrance, emit: &mut Emit<'_>) -> Result<Slot> {
+        let index = usize::try_from(entrance.attempt - 1).unwrap_or(usize::MAX);
+        let Some(wait) = self.waits.get(index).copied() else {
+            return Ok(Slot::Taken);
+        };
+        let begun = self.now;
+        if !wait.is_zero() {
+            emit(&Event::SlotAwaited(1));
+        }
+        let had = begun.saturating_add(wait);
+        let until = entrance.until.unwrap_or(Duration::MAX);
+        if let Some(signal) = self.pass(had.min(until)) {
+            return Ok(Slot::Interrupted(signal));
+        }
+        if had > until {
+            return Ok(Slot::TooLate);
+        }
+        let (attempt, waited) = (entrance.attempt, wait);
+        emit(&Event::SlotTaken { attempt, waited });
+        Ok(Slot::Taken)
+    }
+
+    fn leave(&mut self) {}
 
     fn prepare(&mut self, _: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
         Ok(None)

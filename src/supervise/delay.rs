@@ -1,5 +1,6 @@
 //! Between two attempts: charges the shared budget and waits out the delay.
 
+use std::mem;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -154,7 +155,7 @@ impl<K: Kernel> Supervisor<'_, K> {
                 Done::Unusable(reason) => reason,
             };
             self.shared = None;
-            if op == BudgetOp::Spend {
+            if op == BudgetOp::Spend && mem::take(&mut self.warns.unusable) {
                 emit(&Event::BudgetUnusable(reason));
             }
             return Ok(Token::Granted);

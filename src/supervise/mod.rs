@@ -10,6 +10,7 @@ mod delivery;
 mod kernel;
 mod process_tree;
 mod signal_queue;
+mod slots;
 mod spawn;
 mod spawn_error;
 mod watch;
@@ -21,7 +22,7 @@ use anyhow::{Context as _, Result};
 use rustix::process::getpid;
 
 use crate::bucket::BudgetOp;
-use crate::engine::{Attempt, DeliveryAbort, Emit, Token, Verdict, World};
+use crate::engine::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Token, Verdict, World};
 use crate::escape::described;
 use crate::event::Event;
 use crate::job::{Format, Grouping, Job, Output, Supervision, Verbosity};
@@ -34,6 +35,7 @@ use attempt::{Launch, hook_not_started, not_started};
 use child::ChildEnd;
 use kernel::{Kernel, System, Us};
 use signal_queue::SignalQueue;
+use slots::Bound;
 use spawn::{Role, Spawner};
 
 /// The [`World`] of processes, signals and time, for one job.
@@ -46,6 +48,7 @@ pub(crate) struct Supervisor<'a, K> {
     streams: Streams<'a>,
     /// `None` if no budget is shared, or it could not be used.
     shared: Option<Shared<'a>>,
+    bound: Bound,
     /// The time by which the whole run must be over.
     deadline: Option<Duration>,
     /// The fatal signal received during the last attempt, if any.
@@ -61,6 +64,8 @@ struct Warnings {
     nested: bool,
     /// Input that an attempt has read from stdin is lost; checked until it is said.
     spent: bool,
+    /// What is shared cannot be used.
+    unusable: bool,
 }
 
 impl<'a> Supervisor<'a, System> {
@@ -76,8 +81,9 @@ impl<'a> Supervisor<'a, System> {
             Grouping::New => false,
             Grouping::Inherit => true,
         };
-        let spawner =
-            Spawner::new(job, run_id, !shares_group, signals).context("cannot use these words")?;
+        let (bound, holds) = Bound::of(job);
+        let spawner = Spawner::new(job, run_id, (!shares_group, signals), &holds)
+            .context("cannot use these words")?;
         let counts_down = job.format == Format::Text
             && job.verbosity != Verbosity::Quiet
             && job.streams.output != Output::OnFailure;
@@ -92,12 +98,17 @@ impl<'a> Supervisor<'a, System> {
             supervision: job.supervision,
             shares_group,
             streams: Streams::open(job, startup::open_outputs())?,
-            shared: job.sharing.as_ref().map(Shared::new),
+            shared: job.sharing.as_ref().and_then(|sharing| {
+                let budget = sharing.budget.as_ref()?;
+                Some(Shared::new(&sharing.path, budget))
+            }),
+            bound,
             deadline: job.policy.deadline,
             interrupted: None,
             warns: Warnings {
                 nested: env::var_os("RETRY_ATTEMPT").is_some(),
                 spent: true,
+                unusable: true,
             },
         })
     }
@@ -192,6 +203,14 @@ impl<K: Kernel> World for Supervisor<'_, K> {
             emit(&Event::InputSpent);
         }
         self.wait_until(until, emit)
+    }
+
+    fn enter(&mut self, entrance: Entrance, emit: &mut Emit<'_>) -> Result<Slot> {
+        self.enter_slot(entrance, emit)
+    }
+
+    fn leave(&mut self) {
+        self.bound.leave();
     }
 
     fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>> {

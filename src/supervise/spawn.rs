@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::time::Duration;
 
 use super::kernel::Kernel;
+use super::slots::{Holds, RETRY_SLOT};
 use super::spawn_error::fault;
 use crate::engine::Attempt;
 use crate::job::Job;
@@ -43,6 +44,8 @@ pub(super) struct Spawner {
     inherited: Vec<&'static CStr>,
     /// The entries that are the same for every attempt.
     static_vars: [CString; 2],
+    /// The entry that tells which slots an attempt holds, if this run takes any.
+    slots: Option<CString>,
 }
 
 /// A program to execute.
@@ -101,14 +104,15 @@ impl Spawner {
     pub(super) fn new(
         job: &Job,
         run_id: &str,
-        leads_group: bool,
-        signals: SignalState,
+        (leads_group, signals): (bool, SignalState),
+        holds: &Holds,
     ) -> io::Result<Self> {
         let is_told = |entry: &&CStr| {
             let entry = entry.to_bytes();
             entry.starts_with(b"RETRY_")
                 && RETRY_VARS
                     .iter()
+                    .chain(holds.told.as_ref().map(|_| &RETRY_SLOT))
                     .any(|var| entry.split(|byte| *byte == b'=').next() == Some(var.as_bytes()))
         };
         let [_, most, _, _, run] = RETRY_VARS;
@@ -123,6 +127,11 @@ impl Spawner {
                 .filter(|entry| !is_told(entry))
                 .collect(),
             static_vars: [most, entry(run, run_id)?],
+            slots: holds
+                .told
+                .as_ref()
+                .map(|told| entry(RETRY_SLOT, told))
+                .transpose()?,
         })
     }
 
@@ -148,7 +157,8 @@ impl Spawner {
             _ => &self.command,
         };
         let started = attempt_vars(attempt).and_then(|now| {
-            let attempt_vars = self.static_vars.iter().chain(&now).map(CString::as_c_str);
+            let told = self.static_vars.iter().chain(&self.slots).chain(&now);
+            let attempt_vars = told.map(CString::as_c_str);
             let environment: Vec<&CStr> =
                 self.inherited.iter().copied().chain(attempt_vars).collect();
             kernel.start(&SpawnSpec {

@@ -60,16 +60,24 @@ fn run(scenario: &Rc<Scenario>, choices: Choices, tells: bool) -> Run {
     let mut supervisor = Supervisor {
         kernel,
         us,
-        spawner: Spawner::new(&job, "run", !scenario.shares_group, signals).expect("words"),
+        spawner: Spawner::new(
+            &job,
+            "run",
+            (!scenario.shares_group, signals),
+            &slots::Holds::with(None),
+        )
+        .expect("words"),
         supervision: job.supervision,
         shares_group: scenario.shares_group,
         streams: Streams::open(&job, outputs).expect("streams"),
         shared: None,
+        bound: Bound::default(),
         deadline: job.policy.deadline,
         interrupted: None,
         warns: Warnings {
             nested: false,
             spent: false,
+            unusable: true,
         },
         stop_handler: None,
     };

@@ -4,7 +4,9 @@ use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
 
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
@@ -171,7 +173,34 @@ impl Reads {
 
     /// Forgets the reads so far.
     pub(crate) fn forget(&self) {
-        let mut events = [0; 4096];
-        while rustix::io::read(&self.0, &mut events).is_ok_and(|length| length > 0) {}
+        forget(&self.0);
     }
+}
+
+/// An inotify watch for closed descriptors of a file, whoever closes them, and for its removal.
+pub(crate) struct Closes(OwnedFd);
+
+impl Closes {
+    /// Watches from now on; `None` where the system refuses, as with too many watchers.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+        let changes = WatchFlags::CLOSE | WatchFlags::ATTRIB | WatchFlags::MOVE_SELF;
+        inotify::add_watch(&watcher, path, changes).ok()?;
+        Some(Self(watcher))
+    }
+
+    /// Returns the descriptor that becomes readable at the next one.
+    pub(crate) fn watched(&self) -> PollFd<'_> {
+        PollFd::new(&self.0, PollFlags::IN)
+    }
+
+    /// Forgets those so far.
+    pub(crate) fn forget(&self) {
+        forget(&self.0);
+    }
+}
+
+fn forget(watcher: &OwnedFd) {
+    let mut events = [0; 4096];
+    while rustix::io::read(watcher, &mut events).is_ok_and(|length| length > 0) {}
 }

@@ -12,6 +12,7 @@ pub(crate) mod fd;
 mod linux;
 #[cfg(not(target_os = "linux"))]
 mod other;
+pub(crate) mod record_lock;
 pub(crate) mod spawn;
 pub(crate) mod startup;
 pub(crate) mod terminal;
@@ -33,7 +34,7 @@ use crate::signal::Signal;
 use disposition::reset;
 pub(crate) use disposition::{RECORD, SavedDisposition, SignalState, StopHandler, handle};
 pub(crate) use spawn::{SpawnSpec, Started, start};
-pub(crate) use system::give_back_memory;
+pub(crate) use system::{Closes, give_back_memory};
 
 /// A set of blocked signals.
 #[derive(Clone, Copy)]

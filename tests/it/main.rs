@@ -51,6 +51,7 @@ mod shell_scripts;
 mod shortage;
 mod signals;
 mod signals_storm;
+mod slots;
 mod soak;
 mod stderr;
 mod stdin_auto;

@@ -162,6 +162,7 @@ const RECIPES: &[(&str, &[Case])] = &[
     ),
     ("'retry -- backup 2>&1", &[SECOND, FAILS]),
     ("--shared me.budget", &[SECOND, FAILS]),
+    ("--concurrency 4 -- fetch", &[SECOND, FAILS]),
     (
         "--before-retry 'rm -rf repo'",
         &[SECOND, FAILS, ("mkdir repo && [ $n = 3 ]", 3, 0)],
@@ -192,7 +193,8 @@ const RECIPES: &[(&str, &[Case])] = &[
 
 /// Programs that stand in for those of the recipes.
 const PROGRAMS: &[&str] = &[
-    "curl", "git", "rsync", "apt-get", "docker", "npm", "make", "backup", "cmd", "deployer", "poll",
+    "curl", "git", "rsync", "apt-get", "docker", "npm", "make", "backup", "cmd", "deployer",
+    "poll", "fetch",
 ];
 
 /// Programs that only take what they are given.

@@ -112,7 +112,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("clock", &[]),
-    ("shared", &["bucket", "clock", "job", "escape"]),
+    ("shared", &["bucket", "clock", "escape", "sys"]),
     (
         "stream",
         &["clock", "job", "patterns", "escape", "retry_after", "sys"],

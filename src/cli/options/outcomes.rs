@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use super::options;
 use crate::bucket::{Budget, Refill};
-use crate::cli::values::{parse_heads, parse_list, parse_pattern, path, text};
+use crate::cli::values::{parse_concurrency, parse_heads, parse_list, parse_pattern, path, text};
 use crate::duration::parse_duration;
 use crate::job::RetryAfterSource;
 use crate::patterns::Pattern;
@@ -100,17 +100,18 @@ options! {
     #[group(skip)]
     #[command(next_help_heading = "Sharing")]
     pub(in crate::cli) struct SharingOptions {
-        /// Budget file, shared by all runs that name it
+        /// File shared by all runs that name it
         ///
-        /// Each retry of any of these runs takes one from the budget. First attempts take nothing,
-        /// and a success gives back a tenth of a retry. The file is created if it does not exist.
-        /// If it cannot be used, retry warns once, and retries are not limited.
+        /// It holds what --budget and --concurrency count. Each retry of any of these runs takes
+        /// one from the budget. First attempts take nothing, and a success gives back a tenth. The file is created if it does not exist.
+        /// If it cannot be used, retry warns once, and nothing is limited.
         #[arg(long, value_name = "PATH", value_parser = path(), allow_hyphen_values = true)]
         #[arg(value_hint = ValueHint::FilePath)]
         pub(in crate::cli) shared: Option<PathBuf>,
 
         /// Retries that a full budget allows [default: 10]
         ///
+        /// With --concurrency there is no budget unless this option is given.
         /// When the budget is used up, retry gives up with the status of the last attempt. 0 allows
         /// no retries.
         #[arg(long, value_name = "N", value_parser = Budget::parse_tokens, allow_hyphen_values = true)]
@@ -123,5 +124,14 @@ options! {
         /// anything back.
         #[arg(long, value_name = "N/DUR", value_parser = Refill::parse, allow_hyphen_values = true)]
         pub(in crate::cli) budget_refill: Option<Refill>,
+
+        /// Attempts of all these runs that may run at once
+        ///
+        /// Each attempt, and its --before-retry command, takes one of N slots, and waits for one
+        /// if none is free. A delay takes none. If --deadline expires before a slot is free, retry
+        /// gives up with the status of the last attempt, or 124 before the first. The slots are
+        /// kept in the file PATH.slots.
+        #[arg(long, value_name = "N", value_parser = parse_concurrency, allow_hyphen_values = true)]
+        pub(in crate::cli) concurrency: Option<u32>,
     }
 }

@@ -129,7 +129,7 @@ fn a_line_is_dropped_for_what_it_clashes_with_and_for_nothing_else() {
 #[test]
 fn a_command_line_that_needs_the_file_is_judged_with_it() {
     let job = job_with_file("shared x\nfactor 3\n", "--budget 3 --backoff linear true");
-    assert_eq!(job.sharing.map(|sharing| sharing.budget.tokens), Some(3));
+    assert_eq!(job.budget().map(|budget| budget.tokens), Some(3));
     let job = job_with_file(
         "deadline 1m\nfactor 3\n",
         "--reserve 3s --backoff linear true",
@@ -142,7 +142,7 @@ fn a_command_line_that_needs_the_file_is_judged_with_it() {
 #[test]
 fn a_file_that_needs_the_command_line_is_judged_with_it() {
     let job = job_with_file("budget 20\n", "--shared x true");
-    assert_eq!(job.sharing.map(|sharing| sharing.budget.tokens), Some(20));
+    assert_eq!(job.budget().map(|budget| budget.tokens), Some(20));
     let job = job_with_file("reserve 5s\n", "--deadline 1m true");
     assert_eq!(job.policy.reserve, Duration::from_secs(5));
     let job = job_with_file("budget 20\nfactor 3\n", "--shared x --backoff linear true");

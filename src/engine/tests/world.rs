@@ -11,6 +11,7 @@ struct Listener {
     deeds: Vec<BudgetOp>,
     /// The abort of a delivery, if one fails.
     breaks: Option<DeliveryAbort>,
+    notes_slots: bool,
 }
 
 impl World for Listener {
@@ -35,6 +36,17 @@ impl World for Listener {
         self.heard.push("delay".into());
         Ok(None)
     }
+    fn enter(&mut self, entrance: Entrance, _: &mut Emit<'_>) -> Result<Slot> {
+        if self.notes_slots {
+            self.heard.push(format!("slot for {}", entrance.attempt));
+        }
+        Ok(Slot::Taken)
+    }
+    fn leave(&mut self) {
+        if self.notes_slots {
+            self.heard.push("slot given back".into());
+        }
+    }
     fn prepare(&mut self, retry: &Attempt<'_>, _: &mut Emit<'_>) -> Result<Option<Ending>> {
         let last = retry.last.map_or_else(String::new, Outcome::last_status);
         if self.hook.is_some() {
@@ -58,6 +70,7 @@ impl Listener {
             token: Token::Granted,
             deeds: Vec::new(),
             breaks,
+            notes_slots: false,
         };
         let job = job(flags);
         let text = Text::new(&job, Style::plain(String::new));
@@ -104,6 +117,45 @@ fn no_retry_comes_after_a_hook_that_failed_and_the_status_is_that_of_the_attempt
             "{said}"
         );
     }
+}
+
+#[test]
+fn a_slot_covers_the_hook_and_the_attempt_and_never_a_delay() {
+    let mut listener = Listener {
+        heard: Vec::new(),
+        attempts: 2,
+        hook: Some(Outcome::Exited(0).into()),
+        token: Token::Granted,
+        deeds: Vec::new(),
+        breaks: None,
+        notes_slots: true,
+    };
+    let policy = job("-a 2").policy;
+    run(&policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    let expected = [
+        "slot for 1",
+        "1 ''",
+        "slot given back",
+        "output: Retrying",
+        "delay",
+        "slot for 2",
+        "before 2 '7'",
+        "2 '7'",
+        "slot given back",
+        "output: Succeeded",
+    ];
+    assert_eq!(listener.heard, expected);
+    // A hook that fails gives it back before anybody waits for our readers.
+    listener.heard.clear();
+    listener.hook = Some(Outcome::Exited(3).into());
+    run(&policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");
+    let end = [
+        "slot for 2",
+        "before 2 '7'",
+        "slot given back",
+        "output: Failed",
+    ];
+    assert_eq!(listener.heard[5..], end);
 }
 
 /// A hook that cannot be started, for a reason of this kind.
@@ -176,6 +228,7 @@ fn only_retries_take_tokens_and_only_successes_give_back() {
         token: Token::Granted,
         deeds: Vec::new(),
         breaks: None,
+        notes_slots: false,
     };
     let job = job("-a 9");
     run(&job.policy, &mut listener, &mut || 0.5, &mut |_| {}).expect("a virtual world");

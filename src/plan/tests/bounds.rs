@@ -7,7 +7,7 @@ use crate::plan::contention::{Tally, simulate};
 fn simulated_with(flags: &str, clients: u32) -> (Tally, Vec<Duration>) {
     let (job, crowd) = asked(&format!("{flags} --clients {clients}"));
     let bounds = Bounds {
-        budget: job.sharing.as_ref().map(|sharing| sharing.budget),
+        budget: job.budget(),
         capacity: crowd.and_then(|crowd| crowd.capacity),
     };
     let mut at = Vec::new();

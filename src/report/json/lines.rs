@@ -109,6 +109,13 @@ pub(super) struct DelayLine {
     pub(super) deadline_left_ms: Option<u64>,
 }
 
+/// The slot of an attempt.
+#[derive(Serialize)]
+pub(super) struct SlotLine {
+    pub(super) attempt: u64,
+    pub(super) waited_ms: u64,
+}
+
 /// A warning.
 #[derive(Serialize)]
 pub(super) struct WarningLine<'a> {

@@ -70,6 +70,7 @@ struct Rules<'a> {
     stdout: &'static str,
     output: &'static str,
     budget: Option<u32>,
+    concurrency: Option<u32>,
     before_retry: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<String>,
@@ -137,7 +138,8 @@ impl<'a> Rules<'a> {
                 Output::Last => "last",
                 Output::OnFailure => "on-failure",
             },
-            budget: job.sharing.as_ref().map(|sharing| sharing.budget.tokens),
+            budget: job.budget().map(|budget| budget.tokens),
+            concurrency: job.concurrency(),
             before_retry: job.before_retry.is_some(),
             seed: job.seed.map(|seed| seed.to_string()),
         }

@@ -95,7 +95,9 @@ fn log(job: &Job, mut world: Script) -> String {
         last = match event {
             Event::Starting { at, .. } => *at,
             Event::Ended(ended, _) => ended.total,
-            Event::TooLate { total, .. } | Event::Interrupted { total, .. } => *total,
+            Event::TooLate { total, .. }
+            | Event::NoSlot { total, .. }
+            | Event::Interrupted { total, .. } => *total,
             _ => last,
         };
         lines.extend(json.line(event, &stamp(last)));
@@ -297,6 +299,50 @@ fn a_deadline_is_exhausted_where_it_was_reached_or_left_no_room() {
             "{flags}"
         );
     }
+}
+
+#[test]
+fn the_wait_for_a_slot_counts_against_the_deadline_and_is_no_sleep() {
+    let run = |flags: &str, waits: &[Duration]| {
+        let flags = format!("--shared x --concurrency 4 --base 1s --jitter none {flags}");
+        let job = job(&flags);
+        let script = Script::new(vec![exits(7)]).waiting(waits);
+        schema::lines(&log(&job, script))
+    };
+    let end = |lines: &[Value]| {
+        let end = lines.last().expect("an end").clone();
+        let words = [
+            "outcome",
+            "reason",
+            "exit_status",
+            "attempts",
+            "total_ms",
+            "slept_ms",
+        ];
+        words
+            .map(|word| end[word].to_string())
+            .join(" ")
+            .replace('"', "")
+    };
+    let waited = |lines: &[Value]| -> Vec<u64> {
+        let slots = lines.iter().filter(|line| line["event"] == "slot");
+        slots
+            .filter_map(|line| line["waited_ms"].as_u64())
+            .collect()
+    };
+    let lines = run("-a 2", &[ms(0), ms(300)]);
+    assert_eq!(waited(&lines), [0, 300]);
+    assert_eq!(end(&lines), "exit attempts 7 2 1500 1000");
+    // Before the first attempt, all of the deadline may be waited; before a retry, the reserve is left.
+    let lines = run("-a 2 --deadline 5s --reserve 1s", &[ms(5001)]);
+    assert_eq!(end(&lines), "null concurrency 124 0 5000 0");
+    let lines = run("-a 2 --deadline 5s --reserve 1s", &[ms(4500)]);
+    assert_eq!(end(&lines), "exit deadline 7 1 4600 0");
+    let lines = run("-a 2 --deadline 5s --reserve 1s", &[ms(0), ms(3000)]);
+    assert_eq!(end(&lines), "exit concurrency 7 1 4000 1000");
+    assert_eq!(waited(&lines), [0]);
+    let lines = run("-a 2 --deadline 5s --reserve 1s", &[ms(0), ms(2900)]);
+    assert_eq!(end(&lines), "exit attempts 7 2 4100 1000");
 }
 
 #[test]
