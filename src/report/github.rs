@@ -1,7 +1,7 @@
 //! Events as workflow commands for GitHub Actions: a group for each attempt, annotations.
 //!
-//! The commands are those of "Workflow commands for GitHub Actions". Each must begin a line; the
-//! end of a group follows a newline, because the command may have left its last line unfinished.
+//! The commands are those of "Workflow commands for GitHub Actions". Each must begin a line. So one
+//! follows a newline where the command may have left its last line unfinished.
 
 use crate::event::Event;
 use crate::job::{Job, Verbosity};
@@ -13,6 +13,8 @@ use crate::report::text::{Stopped, Text};
 pub(crate) struct Github<'a> {
     text: Text<'a>,
     is_quiet: bool,
+    /// Whether a hook writes to stderr, which never passes through us.
+    has_hook: bool,
 }
 
 impl<'a> Github<'a> {
@@ -21,24 +23,29 @@ impl<'a> Github<'a> {
         Self {
             text: Text::new(job, Style::plain(style.prefix)),
             is_quiet: job.verbosity == Verbosity::Quiet,
+            has_hook: job.before_retry.is_some(),
         }
     }
 
     /// Returns the lines for this event, each with its newline; none if the event is not reported.
-    pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
+    /// If the state of stderr's last line is known, whoever writes these ends that line.
+    pub(crate) fn lines(&self, event: &Event<'_>, line_is_known: bool) -> Option<String> {
         if self.is_quiet {
             return None;
         }
         let named = |said: &str| format!("{}: {said}", self.text.name(event));
         let said = || self.text.said(event).unwrap_or_default();
+        let fresh_line = if line_is_known { "" } else { "\n" };
+        let end_of_group = || format!("{fresh_line}::endgroup::\n");
+        // Output of a hook or a background job may lack its last newline.
+        let after_hook = if self.has_hook { "\n" } else { fresh_line };
         match event {
             Event::Starting { attempt, .. } => {
                 let group = command("group", &named(&self.text.numbered(*attempt)));
-                // Output of a hook or a background job may lack its last newline.
                 Some(if *attempt == 1 {
                     group
                 } else {
-                    format!("\n{group}")
+                    after_hook.to_owned() + &group
                 })
             }
             Event::Ended(_, Decision::Succeed(_)) => {
@@ -61,7 +68,7 @@ impl<'a> Github<'a> {
             | Event::HookFailed { .. } => self
                 .text
                 .line(event)
-                .map(|_| format!("\n{}", command(ERROR, &named(&said())))),
+                .map(|_| after_hook.to_owned() + &command(ERROR, &named(&said()))),
             _ => self.text.line(event),
         }
     }
@@ -69,10 +76,6 @@ impl<'a> Github<'a> {
 
 const WARNING: &str = "warning title=retry";
 const ERROR: &str = "error title=retry";
-
-fn end_of_group() -> String {
-    "\n::endgroup::\n".into()
-}
 
 /// Formats a command, with its text escaped so that it cannot begin another.
 fn command(name: &str, text: &str) -> String {

@@ -32,10 +32,11 @@ impl<'a> Reporter<'a> {
     }
 
     /// Returns the lines for this event, each with its newline; none if the event is not reported.
-    pub(crate) fn lines(&self, event: &Event<'_>) -> Option<String> {
+    /// If the state of stderr's last line is known, whoever writes these ends that line.
+    pub(crate) fn lines(&self, event: &Event<'_>, line_is_known: bool) -> Option<String> {
         match self {
             Self::Text(text) => text.line(event),
-            Self::Github(github) => github.lines(event),
+            Self::Github(github) => github.lines(event, line_is_known),
         }
     }
 }

@@ -96,7 +96,7 @@ impl<'a> Sink<'a> {
             Event::Waited if !mem::take(&mut self.is_counting) => {}
             Event::Waited => stderr::say(GONE, true),
             _ => {
-                if let Some(lines) = self.reporter.lines(event) {
+                if let Some(lines) = self.reporter.lines(event, stderr::knows_line()) {
                     self.say(&lines);
                 }
             }

@@ -51,6 +51,11 @@ pub(crate) fn say(text: &str, in_haste: bool) {
     }
 }
 
+/// Whether it is known if the last line of stderr is unterminated; [`say`] then ends it.
+pub(crate) fn knows_line() -> bool {
+    fd::knows_stderr_line()
+}
+
 /// Whether stderr becomes writable within this time.
 fn takes_more(patience: &Timespec) -> bool {
     let stderr = io::stderr();
@@ -63,7 +68,7 @@ fn takes_more(patience: &Timespec) -> bool {
 /// blanks are written as fit a line: an empty line holds them all, and any other leaves the cursor
 /// on the next one.
 pub(crate) fn fresh_line() -> String {
-    if fd::knows_stderr_line() || !terminal::may_change() {
+    if knows_line() || !terminal::may_change() {
         return String::new();
     }
     format!("{:1$}\r\x1b[K", "", terminal::columns())

@@ -82,7 +82,7 @@ impl<'a> Streams<'a> {
             |stream| ours[stream as usize].filter(|_| interest.looks_at(stream) || holds_any);
         let writers = Writers::open(STREAMS.map(needed)).context("cannot use stdout and stderr")?;
         if interest.looks_at(Stream::Stderr) || output.holds(Stream::Stderr) {
-            writers.know_lines();
+            writers.know_lines(ours[Stream::Stdout as usize]);
         }
         let held = holds_any.then(|| HeldOutput::new(output, &writers));
         Ok(Self {

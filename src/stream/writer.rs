@@ -66,7 +66,7 @@ impl Writer {
         };
         let position = |writer: &Self| rustix::fs::tell(&writer.fd).ok();
         let (file, others) = (&self.file, &other.file);
-        (file.st_dev, file.st_ino) == (others.st_dev, others.st_ino)
+        is_one_file(file, others)
             && match FileType::from_raw_mode(file.st_mode) {
                 FileType::Fifo | FileType::Socket | FileType::CharacterDevice => true,
                 FileType::RegularFile => {
@@ -126,6 +126,11 @@ impl Writer {
     pub(super) fn watched(&self) -> PollFd<'_> {
         PollFd::new(&self.fd, PollFlags::OUT)
     }
+}
+
+/// Whether these are of the same file.
+fn is_one_file(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
 /// Whether this is a terminal with a name of its own, which /dev/ptmx has not.
@@ -192,9 +197,15 @@ impl Writers {
         self.are_one
     }
 
-    /// Starts tracking the line ends on stderr, if the command writes to it through us.
-    pub(super) fn know_lines(&self) {
-        if self.each[Stream::Stderr as usize].is_some() {
+    /// Starts tracking the line ends on stderr, if all that the command writes there comes through
+    /// us: its stderr, and its stdout if our own leads to the same place.
+    pub(super) fn know_lines(&self, our_stdout: Option<BorrowedFd<'_>>) {
+        let [stdout, Some(stderr)] = &self.each else {
+            return;
+        };
+        let bypasses =
+            |out| rustix::fs::fstat(out).is_ok_and(|out| is_one_file(&out, &stderr.file));
+        if stdout.is_some() || !our_stdout.is_some_and(bypasses) {
             fd::follow_stderr();
         }
     }

@@ -104,9 +104,46 @@ fn what_a_hook_or_a_background_job_leaves_unfinished_hides_no_command_either() {
 
 #[test]
 fn a_group_in_a_job_begins_a_line_without_an_empty_one_before_it() {
-    let call =
-        "retry --log-format github --retry-if . -a 1 -- sh -c 'printf unfinished >&2; exit 1'";
+    // What is searched for patterns passes through us, so the end of its last line is known.
+    for (options, script, stderr) in [
+        (
+            "--retry-if .",
+            "printf unfinished >&2; exit 1",
+            "unfinished",
+        ),
+        ("--retry-if .", "echo finished >&2; exit 1", "finished"),
+        (
+            "--retry-if stderr:.",
+            "echo finished >&2; exit 1",
+            "finished",
+        ),
+        ("--idle-timeout 1m", "exit 1", ""),
+    ] {
+        let options = format!("{FAST} -a 2 --log-format github {options}");
+        let done = Sandbox::new().retry_sh(&options, script).run();
+        done.exits(1).stdout_is("");
+        let plain = done.stderr.lines().filter(|line| !line.starts_with("::"));
+        let plain: Vec<&str> = plain.collect();
+        let expected: Vec<&str> = stderr.lines().chain(stderr.lines()).collect();
+        assert_eq!(plain, expected, "{done:?}");
+        assert_eq!(commands(&done.stderr, "::endgroup::"), 2, "{done:?}");
+    }
+}
+
+#[test]
+fn a_command_of_ours_begins_a_line_wherever_an_unfinished_one_comes_from() {
+    // Only stderr passes through us; both are one pipe.
+    let call = "retry $FAST -a 2 --log-format github --retry-if stderr:. -- \
+        sh -c 'printf half; exit 1' 2>&1";
     let done = Sandbox::new().bash(call).run();
-    done.exits(1).stdout_is("");
-    assert!(done.stderr.contains("unfinished\n::endgroup::"), "{done:?}");
+    done.exits(1);
+    assert_eq!(commands(&done.stdout, "::endgroup::"), 1, "{done:?}");
+    // A hook writes without us.
+    let options = format!("{FAST} -a 2 --log-format github --retry-if . --before-retry");
+    for hook in ["printf half", "printf half; exit 1"] {
+        let call = Sandbox::new().retry(&options).arg(hook);
+        let done = call.args(["--", "sh", "-c", "echo x >&2; exit 1"]).run();
+        done.exits(1).stdout_is("");
+        assert!(done.stderr.contains("half\n::"), "{done:?}");
+    }
 }

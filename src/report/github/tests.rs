@@ -25,8 +25,8 @@ fn says(words: &[&str], ending: impl Into<Ending>, decision: &Decision, expected
         took: Duration::from_millis(1200),
         total: Duration::from_secs(9),
     };
-    let lines =
-        Github::new(&job, Style::plain(|| "retry: ".into())).lines(&Event::Ended(ended, decision));
+    let lines = Github::new(&job, Style::plain(|| "retry: ".into()))
+        .lines(&Event::Ended(ended, decision), false);
     assert_eq!(lines.as_deref().unwrap_or_default(), expected);
 }
 
@@ -88,7 +88,7 @@ fn a_name_cannot_forge_a_command() {
         total: Duration::ZERO,
     };
     let lines = Github::new(&job, Style::plain(String::new))
-        .lines(&Event::Ended(ended, &stop))
+        .lines(&Event::Ended(ended, &stop), false)
         .expect("lines");
     let commands = lines.lines().filter(|line| line.starts_with("::"));
     let names: Vec<&str> = commands
