@@ -1,34 +1,69 @@
 //! The action for workflows, run as a runner runs it: `bash -e`, inputs in the environment.
 
+mod cancel;
+mod refusals;
+
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use crate::support::{AT_ONCE, Done, Sandbox};
+use crate::support::{AT_ONCE, Call, Done, RETRY, Sandbox};
 
 fn action(file: &str) -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.join(".github/actions/retry").join(file)
 }
 
-/// Runs the action with these inputs; returns what came of it, and its outputs.
-fn run(inputs: &[(&str, &str)]) -> (Done, String, Sandbox) {
-    let sandbox = Sandbox::new();
+/// The shell script that the action's step is.
+fn script_of_the_step() -> String {
+    let text = fs::read_to_string(action("action.yml")).expect("a file");
+    let step = text.split("- id: run\n").nth(1).expect("the step");
+    let mut lines = step.lines().map(str::trim);
+    let quoted = lines.find_map(|line| line.strip_prefix("run: '")?.strip_suffix('\''));
+    quoted.expect("its script").to_owned() + "\n"
+}
+
+/// The action's step with these inputs, in a sandbox where it finds programs in `bin` first.
+fn step(inputs: &[(&str, &str)], sandbox: &Sandbox) -> Call {
     let export = |(name, value): &(&str, &str)| {
         let value = value.replace('\'', "'\\''");
         format!("export INPUT_{}='{value}'", name.to_uppercase())
     };
     let mut script = vec![String::from(
-        "export GITHUB_ACTIONS=true GITHUB_OUTPUT=$T/outputs RUNNER_TEMP=$T/temp; mkdir -p temp",
+        "export GITHUB_ACTIONS=true GITHUB_OUTPUT=$T/outputs RUNNER_TEMP=$T/temp PATH=$T/bin:$PATH",
     )];
     script.extend(inputs.iter().map(export));
-    fs::write(sandbox.path("step"), "\"$GITHUB_ACTION_PATH/run\"\n").expect("a file");
+    fs::create_dir(sandbox.path("temp")).expect("a directory");
+    fs::write(sandbox.path("step"), script_of_the_step()).expect("a file");
     let path = action("").display().to_string();
     script.push(format!(
         "export GITHUB_ACTION_PATH={path}; exec bash --noprofile --norc -e -o pipefail step"
     ));
-    let done = sandbox.bash(&script.join("\n")).run();
+    sandbox.bash(&script.join("\n"))
+}
+
+/// Has the step find this script instead of a program that runs the command.
+fn replace_program(sandbox: &Sandbox, script: &str) {
+    let script = format!(
+        "#!/bin/sh\ncase $1 in --plan | --generate) exec {RETRY} \"$@\" ;; esac\n{script}\n"
+    );
+    fs::create_dir(sandbox.path("bin")).expect("a directory");
+    let path = sandbox.path("bin/retry");
+    fs::write(&path, script).expect("a file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+}
+
+/// Fails if the step has left a file of its own.
+fn check_left(sandbox: &Sandbox, done: &Done) {
     let left = fs::read_dir(sandbox.path("temp")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "files are left: {done:?}");
+}
+
+/// Runs the action with these inputs; returns what came of it, and its outputs.
+fn run(inputs: &[(&str, &str)]) -> (Done, String, Sandbox) {
+    let sandbox = Sandbox::new();
+    let done = step(inputs, &sandbox).run();
+    check_left(&sandbox, &done);
     let outputs = sandbox.text("outputs");
     (done, outputs, sandbox)
 }
@@ -83,14 +118,6 @@ fn a_time_limit_ends_an_attempt_with_all_it_has_started() {
             "total_attempts=2\nexit_code=124\nexit_error=timed out\n"
         );
     }
-    let both = [
-        ("command", "true"),
-        ("timeout_seconds", "1"),
-        ("timeout_minutes", "1"),
-    ];
-    let (done, ..) = run(&both);
-    done.exits(125);
-    assert!(done.stdout.contains("remove one of them"), "{done:?}");
 }
 
 #[test]
@@ -136,12 +163,6 @@ fn what_is_retried_can_be_told() {
         "3"
     );
     assert_eq!(attempts(&[fails, ("retry_on", "success")]), "1");
-    let (done, ..) = run(&[fails, ("retry_on", "whatever")]);
-    done.exits(125);
-    assert!(
-        done.stdout.contains("use any, timeout, error or success"),
-        "{done:?}"
-    );
 }
 
 #[test]
@@ -217,33 +238,153 @@ fn the_shell_runs_what_it_is_given_as_it_is() {
         let (done, ..) = run(&[("command", command), ("shell", shell)]);
         done.exits(0).stdout_is(stdout);
     }
-    let (done, ..) = run(&[("command", "x"), ("shell", "cmd")]);
-    done.exits(125);
-    assert!(
-        done.stdout.contains("use bash, sh, python or pwsh"),
-        "{done:?}"
-    );
 }
 
 #[test]
-fn further_options_are_passed_and_nothing_in_an_input_is_a_part_of_the_script() {
+fn the_hook_is_run_by_sh_and_both_commands_by_the_shell() {
+    let (done, ..) = run(&[
+        ("shell", "python"),
+        (
+            "command",
+            "import sys; print(1 + 1, flush=True); sys.exit(5)",
+        ),
+        ("new_command_on_retry", "print(2 + 2)"),
+        ("on_retry_command", "echo \"hook by $0\" >hook; exit 7"),
+        NO_WAIT,
+    ]);
+    done.exits(0).stdout_is("2\n4\n");
+    let warned = "::warning title=retry::on_retry_command failed: exit 7";
+    assert!(done.stderr.contains(warned), "{done:?}");
+}
+
+#[test]
+fn options_may_stand_on_several_lines() {
+    let (done, outputs, _) = run(&[
+        ("command", "exit 4"),
+        (
+            "options",
+            "--retry-on 9\n  --success-on\t4\n\n--stdin null -v\n",
+        ),
+        ("max_attempts", "1"),
+    ]);
+    done.exits(0).stdout_is("");
+    assert!(done.stderr.contains("is in --success-on 4"), "{done:?}");
+    assert_eq!(outputs, "total_attempts=1\nexit_code=0\nexit_error=\n");
+}
+
+#[test]
+fn the_outputs_are_right_whatever_the_options_report_and_where() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.path("policy");
+    fs::write(&policy, "log other.jsonl\nname two words\n").expect("a file");
+    let policy = format!("--policy {}", policy.display());
+    for options in [
+        "-q",
+        "-v",
+        "--log-format json",
+        "--log-format text",
+        "--output last",
+        "--output on-failure",
+        "--stdout once",
+        "--name exit",
+        &policy,
+    ] {
+        let (done, outputs, _) = run(&[
+            ("command", "echo x >>runs; exit 9"),
+            ("max_attempts", "2"),
+            ("options", options),
+            NO_WAIT,
+        ]);
+        done.exits(9);
+        let expected = "total_attempts=2\nexit_code=9\nexit_error=exit 9\n";
+        assert_eq!(outputs, expected, "{options}: {done:?}");
+    }
+}
+
+#[test]
+fn a_failure_of_retry_itself_is_not_taken_for_one_of_the_command() {
+    let sandbox = Sandbox::new();
+    replace_program(&sandbox, "echo 'retry[1]: cannot go on' >&2; exit 125");
+    let done = step(&[("command", "true")], &sandbox).run();
+    done.exits(125).stderr_is("retry[1]: cannot go on\n");
+    done.stdout_is("::error title=retry::retry itself failed; its last line says why\n");
+    let outputs =
+        "total_attempts=0\nexit_code=125\nexit_error=retry itself failed; its last line says why\n";
+    assert_eq!(sandbox.text("outputs"), outputs);
+}
+
+#[test]
+fn a_boolean_is_written_as_for_any_action() {
+    for (value, status) in [
+        ("true", 0),
+        ("True", 0),
+        ("TRUE", 0),
+        ("false", 9),
+        ("False", 9),
+        ("FALSE", 9),
+        ("", 9),
+    ] {
+        let fails = [("command", "exit 9"), ("max_attempts", "1")];
+        let (done, ..) = run(&[fails[0], fails[1], ("continue_on_error", value)]);
+        done.exits(status);
+        let (done, ..) = run(&[fails[0], fails[1], ("warning_on_retry", value)]);
+        let warns = done.stderr.contains("::warning");
+        assert_eq!(warns, status == 0 || value.is_empty(), "{value}: {done:?}");
+    }
+}
+
+#[test]
+fn a_number_is_written_in_digits() {
+    let runs = |name, value| {
+        let command = ("command", "echo x >>runs; exit 7");
+        let (done, _, sandbox) = run(&[command, ("timeout_seconds", "60"), NO_WAIT, (name, value)]);
+        done.exits(7);
+        sandbox.lines("runs")
+    };
+    for (name, value, expected) in [
+        ("max_attempts", "2", 2),
+        ("max_attempts", "02", 2),
+        ("max_attempts", "", 3),
+        ("polling_interval_seconds", "0.5", 3),
+        ("polling_interval_seconds", "", 3),
+        ("retry_wait_seconds", "0.01", 3),
+        ("timeout_seconds", "90.5", 3),
+        ("retry_on_exit_code", "7", 3),
+        ("retry_on_exit_code", "1, 5-9", 3),
+        ("retry_on_exit_code", "1,5-6,8", 1),
+    ] {
+        assert_eq!(runs(name, value), expected, "{name}: {value}");
+    }
+}
+
+#[test]
+fn nothing_in_an_input_is_a_part_of_the_script() {
     let (done, ..) = run(&[
         ("command", "echo '$(touch injected)'; exit 4"),
         ("options", "--success-on 4 -v"),
         ("max_attempts", "1"),
     ]);
     done.exits(0).stdout_is("$(touch injected)\n");
-    let (done, outputs, sandbox) = run(&[
-        ("command", "true"),
+    for (name, value) in [
         ("max_attempts", "$(touch injected)"),
+        ("timeout_seconds", "a[$(touch injected)]"),
         ("options", "*; touch injected"),
-    ]);
-    done.exits(125);
-    assert!(!sandbox.path("injected").exists());
-    assert!(
-        outputs.contains("total_attempts=0\nexit_code=125\n"),
-        "{outputs}"
-    );
+        ("options", "$(touch injected) `touch injected`"),
+        ("shell", "sh\ninjected=1"),
+        ("retry_on", "any<<E\ninjected=1"),
+        ("warning_on_retry", "true; touch injected"),
+    ] {
+        let (done, outputs, sandbox) = run(&[("command", "true"), (name, value)]);
+        done.exits(125);
+        assert!(!sandbox.path("injected").exists(), "{name}");
+        let names = outputs.lines().map(|line| line.split('=').next());
+        let names: Vec<_> = names.flatten().collect();
+        assert_eq!(
+            names,
+            ["total_attempts", "exit_code", "exit_error"],
+            "{outputs}"
+        );
+    }
 }
 
 #[test]
@@ -258,7 +399,7 @@ fn every_input_is_handed_to_the_script_and_every_one_of_the_other_action_is_ther
         .collect();
     let script = fs::read_to_string(action("run")).expect("a file");
     for name in &names {
-        if ["polling_interval_seconds", "version"].contains(name) {
+        if *name == "version" {
             continue;
         }
         let variable = format!("INPUT_{}", name.to_uppercase());
@@ -283,16 +424,4 @@ fn every_input_is_handed_to_the_script_and_every_one_of_the_other_action_is_ther
     ] {
         assert!(names.contains(&theirs), "{theirs}");
     }
-}
-
-#[test]
-fn a_cancelled_step_ends_the_command() {
-    let script = format!(
-        "export INPUT_COMMAND='trap \"echo got; exit 3\" TERM; echo ready >ready; while :; do sleep 0.05; done'
-        GITHUB_OUTPUT=$T/outputs RUNNER_TEMP=$T {} & pid=$!
-        until [ -s ready ]; do sleep 0.02; done; kill -TERM $pid; wait $pid; echo $?; cat outputs",
-        action("run").display()
-    );
-    let done = Sandbox::new().bash(&script).run();
-    done.stdout_is("got\n3\ntotal_attempts=1\nexit_code=3\nexit_error=exit 3\n");
 }
