@@ -53,6 +53,13 @@ fn replace_program(sandbox: &Sandbox, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
 }
 
+/// What the command wrote, without lines of `retry`'s own.
+fn wrote(done: &Done) -> Vec<&str> {
+    let is_ours =
+        |line: &str| line.is_empty() || line.starts_with("::") || line.starts_with("retry[");
+    done.stdout.lines().filter(|line| !is_ours(line)).collect()
+}
+
 /// Fails if the step has left a file of its own.
 fn check_left(sandbox: &Sandbox, done: &Done) {
     let left = fs::read_dir(sandbox.path("temp")).map_or(0, Iterator::count);
@@ -63,6 +70,7 @@ fn check_left(sandbox: &Sandbox, done: &Done) {
 fn run(inputs: &[(&str, &str)]) -> (Done, String, Sandbox) {
     let sandbox = Sandbox::new();
     let done = step(inputs, &sandbox).run();
+    done.stderr_is("");
     check_left(&sandbox, &done);
     let outputs = sandbox.text("outputs");
     (done, outputs, sandbox)
@@ -78,8 +86,23 @@ fn a_success_after_failures_is_one_and_the_outputs_tell() {
     let (done, outputs, _) = run(&[("command", THIRD), NO_WAIT]);
     done.exits(0);
     assert_eq!(outputs, "total_attempts=3\nexit_code=0\nexit_error=\n");
-    let warnings = done.stderr.matches("::warning title=retry::").count();
+    let warnings = done.stdout.matches("::warning title=retry::").count();
     assert_eq!(warnings, 2, "{done:?}");
+}
+
+#[test]
+fn what_an_attempt_writes_stands_in_its_group() {
+    // A runner reads stdout and stderr as two streams, and keeps no order between them.
+    let command = "echo out; echo err >&2; [ $RETRY_ATTEMPT = 2 ]";
+    let (done, ..) = run(&[("command", command), NO_WAIT]);
+    done.exits(0);
+    let lines = done.stdout.lines().filter(|line| !line.is_empty());
+    let first = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let lines: Vec<String> = lines.map(first).collect();
+    let group = ["::group::bash:", "out", "err", "::endgroup::"];
+    assert_eq!(lines[..4], group, "{done:?}");
+    assert_eq!(lines[4], "::warning", "{done:?}");
+    assert_eq!(lines[5..9], group, "{done:?}");
 }
 
 #[test]
@@ -127,7 +150,7 @@ fn the_delay_is_the_same_each_time_or_grows_from_base() {
         all.extend(inputs);
         let (done, ..) = run(&all);
         let next = |line: &str| Some(line.split_once("next in ")?.1.to_owned());
-        done.stderr.lines().filter_map(next).collect::<Vec<_>>()
+        done.stdout.lines().filter_map(next).collect::<Vec<_>>()
     };
     assert_eq!(delays(&[("retry_wait_seconds", "0.02")]), ["20ms", "20ms"]);
     let growing = [("base", "10ms"), ("jitter", "none")];
@@ -189,7 +212,7 @@ fn a_command_between_attempts_that_fails_is_a_warning() {
     done.exits(0);
     assert_eq!(sandbox.lines("hooks"), 2);
     let warned = "::warning title=retry::on_retry_command failed: exit 5";
-    assert_eq!(done.stderr.matches(warned).count(), 2, "{done:?}");
+    assert_eq!(done.stdout.matches(warned).count(), 2, "{done:?}");
 }
 
 #[test]
@@ -199,7 +222,8 @@ fn another_command_may_run_from_the_second_attempt_on() {
         ("new_command_on_retry", "echo \"again '$RETRY_ATTEMPT'\""),
         NO_WAIT,
     ]);
-    done.exits(0).stdout_is("first\nagain '2'\n");
+    done.exits(0);
+    assert_eq!(wrote(&done), ["first", "again '2'"], "{done:?}");
 }
 
 #[test]
@@ -220,29 +244,34 @@ fn a_step_may_go_on_although_all_attempts_failed() {
 fn warnings_can_be_turned_off() {
     let (done, ..) = run(&[("command", THIRD), ("warning_on_retry", "false"), NO_WAIT]);
     done.exits(0);
-    assert!(!done.stderr.contains("::warning"), "{done:?}");
-    assert!(done.stderr.contains("attempt 1/3 failed"), "{done:?}");
+    assert!(!done.stdout.contains("::warning"), "{done:?}");
+    assert!(done.stdout.contains("attempt 1/3 failed"), "{done:?}");
 }
 
 #[test]
 fn the_shell_runs_what_it_is_given_as_it_is() {
-    for (shell, command, stdout) in [
+    for (shell, command, lines) in [
         (
             "bash",
             "a=(x 'y  z'); echo \"${a[1]}\" '$HOME' \"`echo q`\"",
-            "y  z $HOME q\n",
+            &["y  z $HOME q"][..],
         ),
-        ("sh", "echo \"$0\" | tr a-z x; false; echo end", "xx\nend\n"),
-        ("python", "import sys\nprint(1 + 1)\nsys.exit(0)", "2\n"),
+        (
+            "sh",
+            "echo \"$0\" | tr a-z x; false; echo end",
+            &["xx", "end"],
+        ),
+        ("python", "import sys\nprint(1 + 1)\nsys.exit(0)", &["2"]),
     ] {
         let (done, ..) = run(&[("command", command), ("shell", shell)]);
-        done.exits(0).stdout_is(stdout);
+        done.exits(0);
+        assert_eq!(wrote(&done), lines, "{done:?}");
     }
 }
 
 #[test]
 fn the_hook_is_run_by_sh_and_both_commands_by_the_shell() {
-    let (done, ..) = run(&[
+    let (done, _, sandbox) = run(&[
         ("shell", "python"),
         (
             "command",
@@ -252,9 +281,11 @@ fn the_hook_is_run_by_sh_and_both_commands_by_the_shell() {
         ("on_retry_command", "echo \"hook by $0\" >hook; exit 7"),
         NO_WAIT,
     ]);
-    done.exits(0).stdout_is("2\n4\n");
+    done.exits(0);
+    assert_eq!(sandbox.text("hook"), "hook by sh\n");
+    assert_eq!(wrote(&done), ["2", "4"], "{done:?}");
     let warned = "::warning title=retry::on_retry_command failed: exit 7";
-    assert!(done.stderr.contains(warned), "{done:?}");
+    assert!(done.stdout.contains(warned), "{done:?}");
 }
 
 #[test]
@@ -267,8 +298,8 @@ fn options_may_stand_on_several_lines() {
         ),
         ("max_attempts", "1"),
     ]);
-    done.exits(0).stdout_is("");
-    assert!(done.stderr.contains("is in --success-on 4"), "{done:?}");
+    done.exits(0);
+    assert!(done.stdout.contains("is in --success-on 4"), "{done:?}");
     assert_eq!(outputs, "total_attempts=1\nexit_code=0\nexit_error=\n");
 }
 
@@ -306,8 +337,8 @@ fn a_failure_of_retry_itself_is_not_taken_for_one_of_the_command() {
     let sandbox = Sandbox::new();
     replace_program(&sandbox, "echo 'retry[1]: cannot go on' >&2; exit 125");
     let done = step(&[("command", "true")], &sandbox).run();
-    done.exits(125).stderr_is("retry[1]: cannot go on\n");
-    done.stdout_is("::error title=retry::retry itself failed; its last line says why\n");
+    done.exits(125).stderr_is("");
+    done.stdout_is("retry[1]: cannot go on\n::error title=retry::retry itself failed; its last line says why\n");
     let outputs =
         "total_attempts=0\nexit_code=125\nexit_error=retry itself failed; its last line says why\n";
     assert_eq!(sandbox.text("outputs"), outputs);
@@ -328,7 +359,7 @@ fn a_boolean_is_written_as_for_any_action() {
         let (done, ..) = run(&[fails[0], fails[1], ("continue_on_error", value)]);
         done.exits(status);
         let (done, ..) = run(&[fails[0], fails[1], ("warning_on_retry", value)]);
-        let warns = done.stderr.contains("::warning");
+        let warns = done.stdout.contains("::warning");
         assert_eq!(warns, status == 0 || value.is_empty(), "{value}: {done:?}");
     }
 }
@@ -364,7 +395,8 @@ fn nothing_in_an_input_is_a_part_of_the_script() {
         ("options", "--success-on 4 -v"),
         ("max_attempts", "1"),
     ]);
-    done.exits(0).stdout_is("$(touch injected)\n");
+    done.exits(0);
+    assert_eq!(wrote(&done), ["$(touch injected)"], "{done:?}");
     for (name, value) in [
         ("max_attempts", "$(touch injected)"),
         ("timeout_seconds", "a[$(touch injected)]"),

@@ -5,28 +5,26 @@ use std::time::{Duration, Instant};
 
 use libc::{SIGINT, SIGTERM};
 
-use super::{check_left, replace_program, step};
+use super::{check_left, replace_program, step, wrote};
 use crate::support::{Sandbox, rounds};
 
-/// Cancels the step as soon as it has written this on stderr, or the command `ready`; returns its
-/// status, what it wrote, without `retry`'s own lines, and its outputs.
+/// Cancels the step by these signals as soon as this is written; returns its status, what the
+/// command wrote, and the outputs.
 fn cancelled(
     inputs: &[(&str, &str)],
-    text: Option<&str>,
-    signal: i32,
+    text: &str,
+    signals: &[i32],
 ) -> (Option<i32>, String, String) {
     let sandbox = Sandbox::new();
     let mut running = step(inputs, &sandbox).spawn();
-    running.await_stdout("ready");
-    if let Some(text) = text {
-        running.await_stderr(text);
+    running.await_stdout(text);
+    for signal in signals {
+        running.signal(*signal);
     }
-    running.signal(signal);
     let done = running.wait();
+    done.stderr_is("");
     check_left(&sandbox, &done);
-    let said = done.stderr.lines().filter(|line| !line.starts_with("::"));
-    let said: Vec<&str> = said.filter(|line| !line.is_empty()).collect();
-    let wrote = done.stdout.replace("ready\n", "") + &said.join("\n");
+    let wrote = wrote(&done).join("\n");
     (done.status.code(), wrote, sandbox.text("outputs"))
 }
 
@@ -36,44 +34,40 @@ fn the_command_is_told_and_its_status_kept() {
     let command = "exec 2>/dev/null; trap 'echo got; exit 3' INT TERM; echo ready
         while :; do sleep 0.05; done";
     for signal in [SIGINT, SIGTERM] {
-        let (status, wrote, outputs) = cancelled(&[("command", command)], None, signal);
-        assert_eq!((status, wrote.as_str()), (Some(3), "got\n"));
-        assert_eq!(
-            outputs,
-            "total_attempts=1\nexit_code=3\nexit_error=exit 3\n"
-        );
+        let (status, wrote, outputs) = cancelled(&[("command", command)], "ready", &[signal]);
+        assert_eq!((status, wrote.as_str()), (Some(3), "ready\ngot"));
+        let expected = "total_attempts=1\nexit_code=3\nexit_error=exit 3\n";
+        assert_eq!(outputs, expected);
     }
+}
+
+/// Fails unless the step, cancelled by these signals, says that it was interrupted.
+#[track_caller]
+fn is_interrupted(command: &str, text: &str, signals: &[i32], name: &str) {
+    let inputs = [("command", command), ("retry_wait_seconds", "60")];
+    let (status, wrote, outputs) = cancelled(&inputs, text, signals);
+    let code = if name == "SIGINT" { 130 } else { 143 };
+    assert_eq!((status, wrote.as_str()), (Some(code), "ready"));
+    let expected =
+        format!("total_attempts=1\nexit_code={code}\nexit_error=interrupted by {name}\n");
+    assert_eq!(outputs, expected);
 }
 
 #[test]
 fn an_interruption_is_called_that_during_an_attempt_and_during_a_delay() {
     for (command, text) in [
-        ("echo ready; exec sleep 60", None),
-        ("echo ready; exit 4", Some("next in 1m 0s")),
+        ("echo ready; exec sleep 60", "ready"),
+        ("echo ready; exit 4", "next in 1m 0s"),
     ] {
-        for (signal, status, name) in [(SIGINT, 130, "SIGINT"), (SIGTERM, 143, "SIGTERM")] {
-            let inputs = [("command", command), ("retry_wait_seconds", "60")];
-            let (code, wrote, outputs) = cancelled(&inputs, text, signal);
-            assert_eq!((code, wrote.as_str()), (Some(status), ""));
-            assert_eq!(
-                outputs,
-                format!("total_attempts=1\nexit_code={status}\nexit_error=interrupted by {name}\n")
-            );
-        }
+        is_interrupted(command, text, &[SIGINT], "SIGINT");
+        is_interrupted(command, text, &[SIGTERM], "SIGTERM");
     }
 }
 
 #[test]
 fn a_command_that_ignores_the_first_signal_gets_the_second() {
-    let sandbox = Sandbox::new();
     let command = "trap '' INT; echo ready; exec sleep 60";
-    let mut running = step(&[("command", command)], &sandbox).spawn();
-    running.await_stdout("ready").signal(SIGINT).signal(SIGTERM);
-    let done = running.wait();
-    check_left(&sandbox, &done);
-    done.exits(143).stdout_is("ready\n");
-    let outputs = "total_attempts=1\nexit_code=143\nexit_error=interrupted by SIGTERM\n";
-    assert_eq!(sandbox.text("outputs"), outputs);
+    is_interrupted(command, "ready", &[SIGINT, SIGTERM], "SIGTERM");
 }
 
 #[test]
@@ -102,10 +96,9 @@ fn an_interruption_at_any_instant_ends_the_step_and_is_called_that() {
         running.signal(SIGINT);
         let done = running.wait();
         check_left(&sandbox, &done);
-        let all = format!("{}{}", done.stdout, done.stderr);
-        for wrong in ["itself failed", "Terminated", "Interrupt", "line "] {
-            assert!(!all.contains(wrong), "round {round}: {done:?}");
-        }
+        assert!(wrote(&done).is_empty(), "round {round}: {done:?}");
+        assert!(!done.stdout.contains("itself"), "round {round}: {done:?}");
+        done.stderr_is("");
         let outputs = sandbox.text("outputs");
         // Before the script has begun, the signal ends its shell.
         let died = done.status.signal() == Some(SIGINT) && outputs.is_empty();
