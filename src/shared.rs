@@ -19,7 +19,7 @@ use crate::bucket::{Bucket, Budget, BudgetOp};
 use crate::clock;
 use crate::escape::described;
 
-pub(crate) use slots::{Entry, Slots};
+pub(crate) use slots::{Entry, FileSlots, Slots};
 
 /// The text that only our files begin with.
 const MAGIC: &str = "retry budget, version 1\n";

@@ -26,7 +26,26 @@ const MAGIC: &str = "retry slots, version 1\n";
 const GATE: Offset = 0;
 
 /// The slots at one place, of which this process holds one at most.
-pub(crate) struct Slots {
+pub(crate) trait Slots {
+    /// Returns how many there are.
+    fn most(&self) -> u32;
+
+    /// Takes a slot if one is free.
+    fn enter(&mut self) -> Entry;
+
+    /// Begins to watch for freed slots. A slot freed before must be looked for once more.
+    fn watch(&mut self);
+
+    /// Returns the descriptor that becomes readable when a slot may have been freed; none where
+    /// nothing watches.
+    fn watched(&self) -> Option<PollFd<'_>>;
+
+    /// Gives the slot back, or ends the wait for one.
+    fn leave(&mut self);
+}
+
+/// The slots in a file.
+pub(crate) struct FileSlots {
     path: PathBuf,
     most: u32,
     /// The file, from the first look until the slot is given back.
@@ -48,7 +67,7 @@ pub(crate) enum Entry {
     Unusable(String),
 }
 
-impl Slots {
+impl FileSlots {
     /// At most this many slots beside the file at a path.
     pub(crate) fn new(path: &Path, most: u32) -> Self {
         let mut name = OsString::from(path);
@@ -59,21 +78,6 @@ impl Slots {
             file: None,
             closes: None,
         }
-    }
-
-    /// Takes a slot if one is free.
-    pub(crate) fn enter(&mut self) -> Entry {
-        let entry = self
-            .try_enter()
-            .unwrap_or_else(|error| Entry::Unusable(described(&error)));
-        match entry {
-            Entry::Had | Entry::Unusable(_) => self.closes = None,
-            Entry::Full | Entry::Busy => {}
-        }
-        if let Entry::Unusable(_) = entry {
-            self.file = None;
-        }
-        entry
     }
 
     fn try_enter(&mut self) -> io::Result<Entry> {
@@ -100,28 +104,6 @@ impl Slots {
         Ok(entry)
     }
 
-    /// Returns how many there are.
-    pub(crate) fn most(&self) -> u32 {
-        self.most
-    }
-
-    /// Begins to watch for freed slots. A slot freed before must be looked for once more.
-    pub(crate) fn watch(&mut self) {
-        self.closes = Closes::of(&self.path);
-    }
-
-    /// Returns the descriptor that becomes readable when a slot may have been freed; none where
-    /// nothing watches.
-    pub(crate) fn watched(&self) -> Option<PollFd<'_>> {
-        self.closes.as_ref().map(Closes::watched)
-    }
-
-    /// Gives the slot back, or ends the wait for one. Others are told of a closed descriptor, not of
-    /// a lock that is dropped.
-    pub(crate) fn leave(&mut self) {
-        (self.file, self.closes) = (None, None);
-    }
-
     /// Returns a word that stands for the place, without its name: the same for all who name it.
     pub(crate) fn place(&self) -> String {
         let directory = self
@@ -137,6 +119,39 @@ impl Slots {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
         format!("{hash:016x}")
+    }
+}
+
+impl Slots for FileSlots {
+    fn most(&self) -> u32 {
+        self.most
+    }
+
+    fn enter(&mut self) -> Entry {
+        let entry = self
+            .try_enter()
+            .unwrap_or_else(|error| Entry::Unusable(described(&error)));
+        match entry {
+            Entry::Had | Entry::Unusable(_) => self.closes = None,
+            Entry::Full | Entry::Busy => {}
+        }
+        if let Entry::Unusable(_) = entry {
+            self.file = None;
+        }
+        entry
+    }
+
+    fn watch(&mut self) {
+        self.closes = Closes::of(&self.path);
+    }
+
+    fn watched(&self) -> Option<PollFd<'_>> {
+        self.closes.as_ref().map(Closes::watched)
+    }
+
+    fn leave(&mut self) {
+        // Others are told of a closed descriptor, not of a lock that is dropped.
+        (self.file, self.closes) = (None, None);
     }
 }
 

@@ -12,7 +12,7 @@ use super::kernel::Kernel;
 use crate::engine::{Emit, Entrance, Slot, World as _};
 use crate::event::Event;
 use crate::job::Job;
-use crate::shared::{Entry, Slots};
+use crate::shared::{Entry, FileSlots, Slots};
 
 /// The variable that tells a command which slots its attempt holds.
 pub(super) const RETRY_SLOT: &str = "RETRY_SLOT";
@@ -29,7 +29,7 @@ const LONGEST_LOOK: Duration = Duration::from_millis(500);
 #[derive(Default)]
 pub(super) struct Bound {
     /// `None` if there is no bound, or it could not be used.
-    slots: Option<Slots>,
+    slots: Option<Box<dyn Slots>>,
     /// Whether it is still to be said that another run holds the slot for us.
     is_inherited: bool,
     /// Whether it was said that a slot is awaited.
@@ -41,15 +41,26 @@ impl Bound {
     pub(super) fn of(job: &Job) -> (Self, Holds) {
         let slots = job.sharing.as_ref().and_then(|sharing| {
             let most = sharing.concurrency?;
-            Some(Slots::new(&sharing.path, most))
+            Some(FileSlots::new(&sharing.path, most))
         });
         let holds = Holds::with(slots.as_ref());
         let bound = Self {
-            slots: slots.filter(|_| !holds.is_inherited),
+            slots: slots
+                .filter(|_| !holds.is_inherited)
+                .map(|slots| Box::new(slots) as Box<dyn Slots>),
             is_inherited: holds.is_inherited,
             was_awaited: false,
         };
         (bound, holds)
+    }
+
+    /// The bound of these slots.
+    #[cfg(test)]
+    pub(super) fn with(slots: Box<dyn Slots>) -> Self {
+        Self {
+            slots: Some(slots),
+            ..Self::default()
+        }
     }
 
     /// Gives the slot back, if we hold one.
@@ -70,10 +81,10 @@ pub(super) struct Holds {
 
 impl Holds {
     /// With a slot of this place, beside those that we have inherited.
-    pub(super) fn with(slots: Option<&Slots>) -> Self {
+    pub(super) fn with(slots: Option<&FileSlots>) -> Self {
         let inherited = slots.and_then(|_| env::var(RETRY_SLOT).ok());
         let inherited = inherited.unwrap_or_default();
-        let place = slots.map(Slots::place);
+        let place = slots.map(FileSlots::place);
         let is_inherited = place
             .as_ref()
             .is_some_and(|place| inherited.split(' ').any(|held| held == place));
@@ -156,7 +167,7 @@ impl<K: Kernel> Supervisor<'_, K> {
             return Ok(Some(Slot::TooLate));
         }
         let mut watched = self.streams.watched();
-        watched.extend(self.bound.slots.as_ref().and_then(Slots::watched));
+        watched.extend(self.bound.slots.as_ref().and_then(|slots| slots.watched()));
         let wait = wait.into_iter().chain(left).min();
         self.kernel.wait(wait, true, watched)?;
         Ok(None)

@@ -7,6 +7,7 @@ mod random;
 #[cfg(target_os = "linux")]
 mod reality;
 mod script;
+mod slots;
 mod world;
 
 use std::cell::RefCell;
@@ -56,6 +57,11 @@ fn run(scenario: &Rc<Scenario>, choices: Choices, tells: bool) -> Run {
         dispositions: Vec::new(),
         mask: Mask::none(),
     };
+    let bound = job.concurrency().map(|_| {
+        let (world, watch) = (world.clone(), None);
+        Bound::with(Box::new(slots::Simulated { world, watch }))
+    });
+    let bound = bound.unwrap_or_default();
     let outputs = [stdout.as_ref().map(|stdout| stdout.as_fd()), None];
     let mut supervisor = Supervisor {
         kernel,
@@ -64,14 +70,14 @@ fn run(scenario: &Rc<Scenario>, choices: Choices, tells: bool) -> Run {
             &job,
             "run",
             (!scenario.shares_group, signals),
-            &slots::Holds::with(None),
+            &super::slots::Holds::with(None),
         )
         .expect("words"),
         supervision: job.supervision,
         shares_group: scenario.shares_group,
         streams: Streams::open(&job, outputs).expect("streams"),
         shared: None,
-        bound: Bound::default(),
+        bound,
         deadline: job.policy.deadline,
         interrupted: None,
         warns: Warnings {

@@ -20,6 +20,8 @@ enum Phase {
     #[default]
     Attempt,
     Delay,
+    /// A slot is awaited.
+    Entrance,
     Over,
 }
 
@@ -159,6 +161,9 @@ impl World {
         if self.child.is_some() {
             self.laws.breaks("two attempts at once");
         }
+        if self.scenario.job.concurrency().is_some() && !self.has_slot() {
+            self.laws.breaks("a program was started without a slot");
+        }
         if self.laws.struck && !self.left_of(self.launches).is_empty() {
             self.laws
                 .breaks("a process outlived its limit, and another attempt began");
@@ -182,6 +187,11 @@ impl World {
         }
     }
 
+    /// We begin to wait for a slot.
+    pub(super) fn note_entrance(&mut self) {
+        self.laws.phase = Phase::Entrance;
+    }
+
     /// A limit has struck: from now on it is settled who must go.
     pub(super) fn note_listing(&mut self) {
         if !self.laws.struck && self.child.is_some() {
@@ -197,7 +207,7 @@ impl World {
             let signal = event.signal;
             let at = self.laws.arrived.iter().position(|(one, _)| *one == signal);
             let is_given = at.is_some_and(|at| self.laws.arrived.remove(at).1);
-            if self.laws.phase == Phase::Delay && is_fatal(signal) {
+            if matches!(self.laws.phase, Phase::Delay | Phase::Entrance) && is_fatal(signal) {
                 self.laws.fatal_in_delay = true;
             }
             // Before a start: it is passed on once the command is there.
@@ -238,8 +248,12 @@ impl World {
         let moment = if self.laws.must_not_start { 1000 } else { 50 };
         let is_haste = time.is_some_and(|time| time <= Duration::from_millis(moment))
             && self.scenario.job.streams.output != Output::Stream;
-        if self.laws.phase == Phase::Delay && self.laws.fatal_in_delay && !is_haste {
+        let is_between = matches!(self.laws.phase, Phase::Delay | Phase::Entrance);
+        if is_between && self.laws.fatal_in_delay && !is_haste {
             self.laws.breaks("a fatal signal did not end the delay");
+        }
+        if is_between && self.has_slot() {
+            self.laws.breaks("a run holds a slot while it sleeps");
         }
         if time.is_none() && self.laws.phase == Phase::Delay {
             self.laws.breaks("a delay without an end");
@@ -342,7 +356,25 @@ impl World {
                 self.laws.sent.clear();
             }
             Event::LimitReached(_) | Event::Killed => self.laws.sent.clear(),
+            Event::NoSlot { attempt, .. } => {
+                self.laws.too_late = true;
+                self.laws.phase = Phase::Over;
+                let deadline = self.scenario.job.policy.deadline;
+                let reserve = if *attempt == 0 {
+                    Duration::ZERO
+                } else {
+                    self.scenario.job.policy.reserve
+                };
+                let until = deadline.map(|deadline| deadline.saturating_sub(reserve));
+                let soon = self.now + Duration::from_millis(1);
+                if until.is_none_or(|until| soon < until) {
+                    self.laws.breaks("the wait for a slot was cut short");
+                }
+            }
             Event::Ended(ended, decision) => {
+                if self.has_slot() {
+                    self.laws.breaks("a slot outlives its attempt");
+                }
                 self.laws.attempts = ended.attempt;
                 if !matches!(ended.ending.outcome, Outcome::NotStarted(_)) {
                     self.laws.last_struck = ended.ending.outcome == Outcome::TimedOut;
@@ -415,6 +447,8 @@ impl World {
             (_, true) => Some(Exit::Code(124)),
             (Some(Outcome::Exited(code)), _) => Some(Exit::Code(*code)),
             (Some(Outcome::Killed(signal)), _) => Some(Exit::Raise(*signal)),
+            // It has waited for a slot in vain.
+            (None, _) if self.launches == 0 && self.laws.too_late => Some(Exit::Code(124)),
             _ => None,
         };
         let is_early = self.laws.in_delay || self.laws.must_not_start;

@@ -1,7 +1,8 @@
 //! Scenarios as lines of text: `options | script / script | outside`.
 //!
 //! The options are those of the command line, and `@init` (we are PID 1), `@tty` (the command shares
-//! our group, and keys reach both), `@noproc` (processes cannot be listed). There is a script for
+//! our group, and keys reach both), `@noproc` (processes cannot be listed), `@full` (another run holds
+//! the slot). There is a script for
 //! each attempt, the last one for all that follow; that of the hook begins with `hook:`. A script is
 //! a list of steps, and what happens outside is a list of events, whose order is that of the line
 //! and whose times are anybody's guess.
@@ -12,6 +13,7 @@ use std::ffi::OsString;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::world::Slot;
 use crate::cli::{self, Request};
 use crate::job::Job;
 use crate::signal::Signal;
@@ -73,6 +75,10 @@ pub(super) enum Outside {
     Takes(usize),
     /// `leaves`: the reader of our stdout closes it.
     Leaves,
+    /// `frees`: another run gives back the slot that it holds.
+    Frees,
+    /// `fills`: another run takes the slot, as soon as it can.
+    Fills,
 }
 
 /// A scenario.
@@ -82,6 +88,8 @@ pub(super) struct Scenario {
     pub(super) is_init: bool,
     pub(super) shares_group: bool,
     pub(super) lists_processes: bool,
+    /// Who holds the slot at the start.
+    pub(super) slot: Slot,
     /// The scripts of the attempts, the last one for all that follow.
     pub(super) commands: Vec<Script>,
     pub(super) hook: Script,
@@ -123,6 +131,11 @@ impl Scenario {
             is_init: marks.contains(&"@init"),
             shares_group: marks.contains(&"@tty"),
             lists_processes: !marks.contains(&"@noproc"),
+            slot: if marks.contains(&"@full") {
+                Slot::Anothers
+            } else {
+                Slot::Free
+            },
             commands,
             hook,
             outside: list(outside).iter().map(|text| event(text)).collect(),
@@ -217,6 +230,8 @@ fn event(text: &str) -> Outside {
         "sleep" => Outside::Sleep(Duration::from_secs(number(rest))),
         "takes" => Outside::Takes(number(rest)),
         "leaves" => Outside::Leaves,
+        "frees" => Outside::Frees,
+        "fills" => Outside::Fills,
         name => Outside::Send(signal(name)),
     }
 }

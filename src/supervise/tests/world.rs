@@ -14,6 +14,7 @@ use rustix::process::Pid;
 use super::choice::Choices;
 use super::laws::Laws;
 use super::script::{Outside, Scenario, Script, Step};
+use crate::shared::Entry;
 use crate::signal::Signal;
 use crate::status::Outcome;
 use crate::supervise::kernel::{Target, Us, raw};
@@ -130,6 +131,8 @@ pub(super) enum Looks {
     Processes,
     /// All processes, and what a signal does to them.
     Receivers,
+    /// The slot that runs share.
+    Slot,
 }
 
 /// What a move changes.
@@ -140,6 +143,7 @@ struct Changes {
     child: bool,
     processes: bool,
     actions: bool,
+    slot: bool,
 }
 
 /// The world.
@@ -169,6 +173,17 @@ pub(super) struct World {
     pub(super) reuses_pids: bool,
     calls: usize,
     reader: Option<OwnedFd>,
+    slot: Slot,
+    /// The other end of what tells us of a freed slot.
+    slot_watch: Option<OwnedFd>,
+}
+
+/// The holder of the one slot that runs share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Free,
+    Ours,
+    Anothers,
 }
 
 /// The most calls of a run.
@@ -201,6 +216,8 @@ impl World {
             reuses_pids: true,
             calls: 0,
             reader,
+            slot: scenario.slot,
+            slot_watch: None,
             scenario,
         }
     }
@@ -325,6 +342,8 @@ impl World {
         match event {
             None => false,
             Some(Outside::Hits(_)) => self.child.is_some(),
+            Some(Outside::Fills) => self.slot == Slot::Free,
+            Some(Outside::Frees) => self.slot == Slot::Anothers,
             Some(Outside::Takes(_)) => self.reader.as_ref().is_some_and(fd::is_ready),
             Some(_) => true,
         }
@@ -362,6 +381,7 @@ impl World {
             child: self.child == Some(pid) || self.us.is_init(),
             processes: true,
             actions: true,
+            slot: false,
         };
         match next {
             Move::Receive(pid) => of(pid),
@@ -387,6 +407,10 @@ impl World {
                 },
                 Outside::Stranger => Changes {
                     processes: true,
+                    ..Changes::default()
+                },
+                Outside::Frees | Outside::Fills => Changes {
+                    slot: true,
                     ..Changes::default()
                 },
                 Outside::Sleep(_) | Outside::Takes(_) | Outside::Leaves => Changes {
@@ -458,7 +482,44 @@ impl World {
                 }
             }
             Outside::Leaves => self.reader = None,
+            Outside::Fills => self.slot = Slot::Anothers,
+            Outside::Frees => {
+                self.slot = Slot::Free;
+                if let Some(told) = &self.slot_watch {
+                    let _ = rustix::io::write(told, b"x");
+                }
+            }
         }
+    }
+
+    /// Takes the slot for us, if it is free.
+    pub(super) fn take_slot(&mut self) -> Entry {
+        match self.slot {
+            Slot::Anothers => Entry::Full,
+            Slot::Free | Slot::Ours => {
+                (self.slot, self.slot_watch) = (Slot::Ours, None);
+                Entry::Had
+            }
+        }
+    }
+
+    /// Gives back the slot, if we have it.
+    pub(super) fn leave_slot(&mut self) {
+        self.slot_watch = None;
+        if self.slot == Slot::Ours {
+            self.slot = Slot::Free;
+        }
+    }
+
+    /// Tells through this when the slot is freed.
+    pub(super) fn watch_slot(&mut self, told: OwnedFd) {
+        self.slot_watch = Some(told);
+        self.note_entrance();
+    }
+
+    /// Whether we hold the slot.
+    pub(super) fn has_slot(&self) -> bool {
+        self.slot == Slot::Ours
     }
 
     /// Reads the rest of what was written to our stdout; returns whether there was any.
@@ -905,6 +966,7 @@ impl Changes {
             Looks::Child => self.child,
             Looks::Processes => self.processes,
             Looks::Receivers => self.processes || self.actions,
+            Looks::Slot => self.slot,
         }
     }
 }
