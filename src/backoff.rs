@@ -1,8 +1,8 @@
 //! How long to wait before a retry: a capped ceiling, then jitter from a given `u` in [0, 1).
 //!
 //! The curves and the full and equal jitter are those of "Exponential Backoff And Jitter" (AWS
-//! Architecture Blog, 2015); the percentage is gRPC's; decorrelated jitter is cut at the cap as a
-//! range, not as a draw, so that no crowd gathers at the cap exactly.
+//! Architecture Blog, 2015); the percentage is gRPC's; decorrelated jitter cuts the range at the
+//! cap, not the drawn delay, so that delays do not pile up exactly at the cap.
 
 use std::fmt;
 use std::time::Duration;
@@ -137,7 +137,8 @@ impl Backoff {
         let c = nanos(ceiling);
         let between = |from, to| (from_nanos(from), from_nanos(to - from));
         let (fixed, width) = match self.jitter {
-            // The two most common need no arithmetic, which counts for a plan of a million clients.
+            // The two most common jitters need no arithmetic, which saves time in a plan of a
+            // million clients.
             Jitter::None => (ceiling, Duration::ZERO),
             Jitter::Full => (Duration::ZERO, ceiling),
             Jitter::Equal => between(c / 2, c),
@@ -175,7 +176,7 @@ impl Backoff {
     pub(crate) fn advance(&self, at: &mut State, slept: Duration) {
         at.previous = slept;
         if at.ceiling == self.cap {
-            // No ceiling ever shrinks.
+            // A ceiling never shrinks, so it stays at the cap.
             return;
         }
         let c = nanos(at.ceiling);
@@ -190,7 +191,7 @@ impl Backoff {
 
 impl DelayRange {
     /// Returns this range, cut so that no delay exceeds `most` unless the fixed part does. As at
-    /// the cap, the range is cut and not the draw, so that no crowd gathers at its end.
+    /// the cap, the range is cut, not the drawn delay, so that delays do not pile up at its end.
     pub(crate) fn within(self, most: Duration) -> Self {
         let left = most.checked_sub(self.fixed);
         Self {
@@ -208,8 +209,8 @@ impl DelayRange {
     )]
     pub(crate) fn at(&self, u: f64) -> Duration {
         let width = nanos(self.width);
-        // Nearly every width fits 63 bits, which take a tenth of the time of 128 and give the same
-        // delay.
+        // Nearly every width fits 63 bits. The arithmetic then takes a tenth of the time of 128
+        // bits, and gives the same delay.
         let Ok(narrow) = i64::try_from(width) else {
             let drawn = (u * width as f64) as u128;
             return from_nanos(nanos(self.fixed) + drawn.min(width));

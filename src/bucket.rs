@@ -16,8 +16,8 @@ const TOKEN: u64 = 1000;
 /// The refund for a success.
 const REWARD: u64 = TOKEN / 10;
 
-/// How far the clocks of those who share a bucket may differ, or step, without a refill giving back
-/// more than time has earned.
+/// The most by which clocks of runs that share a bucket may differ or step. Within it, a refill
+/// gives back no more than time has earned.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 /// The retries that all runs may make together, and how they come back.
@@ -118,11 +118,11 @@ impl Bucket {
         self.spent = self.spent.saturating_sub(REWARD);
     }
 
-    /// Gives back the tokens earned since the last refill; a rest below a thousandth counts next
-    /// time.
+    /// Gives back the tokens earned since the last refill. A remainder below a thousandth counts
+    /// next time.
     ///
-    /// While `now` is behind the time already credited, nothing is earned: a clock that goes back
-    /// and forth would earn the same time again and again.
+    /// While `now` is behind the time already credited, nothing is earned. Otherwise a clock that
+    /// goes back and forth would earn the same time again and again.
     fn refill(&mut self, budget: &Budget, now: Duration) {
         if now < self.refilled {
             if self.was_set_right(budget, now) {
@@ -131,7 +131,7 @@ impl Bucket {
             return;
         }
         let Some(refill) = budget.refill.filter(|_| self.spent > 0) else {
-            // Tokens spent from here on are not paid for with earlier time.
+            // Earlier time must not pay for tokens spent from here on.
             self.refilled = now;
             return;
         };
@@ -149,9 +149,8 @@ impl Bucket {
         }
     }
 
-    /// Whether the clock was wrong before and has been corrected, so that waiting for it to catch
-    /// up would be pointless: it is behind by more than clocks may differ, and by more than it
-    /// takes to refill the whole bucket.
+    /// Whether an earlier clock was wrong, so that it is pointless to wait until `now` catches up:
+    /// `now` is behind by more than clocks may differ, and by more than a full refill takes.
     fn was_set_right(&self, budget: &Budget, now: Duration) -> bool {
         let behind = self.refilled.saturating_sub(now);
         let whole = budget.refill.map_or(u128::MAX, |refill| {

@@ -43,7 +43,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The same, with what only the words show: whether `--` stands before the command.
+    /// Adds whether `--` stands before the command, which only the words show.
     fn with_words(mut self, words: &[OsString]) -> Self {
         if let Self::Run(job) = &mut self {
             let before = words.len().checked_sub(job.command.len() + 1);

@@ -52,7 +52,7 @@ pub(crate) fn run(
         world.leave();
         let now = world.now();
         let mut decision = policy.decide(&mut history, &ending, now, draw());
-        // If the hook did not run, neither did the command: its last exit status is the one that
+        // If the hook did not run, the command did not run either, so the status of its last run
         // counts.
         let status = match &last {
             Some(last) if is_hooks => last.exit,
@@ -60,7 +60,7 @@ pub(crate) fn run(
         };
         let verdict = match decision {
             Decision::Retry { .. } => Verdict::Retrying,
-            // Held output counts as a success's if the run would exit 0.
+            // If the run would exit 0, held output is delivered as that of a success.
             _ if status == Exit::Code(0) => Verdict::Succeeded,
             _ => Verdict::Failed,
         };

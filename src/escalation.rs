@@ -13,7 +13,7 @@ pub(crate) enum Step {
     Signal,
     /// Send KILL to what is left.
     Kill,
-    /// Leave it behind, since nothing more can be done, and start no further attempt beside it.
+    /// Give up on it, and start no further attempt beside it.
     Abandon,
 }
 

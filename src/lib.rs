@@ -135,7 +135,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Returns the message for an error that no run is there to report.
+/// Returns the message for an error outside a run.
 fn complaint(error: &Error, format: Format, begun: Instant) -> String {
     let said = escape::with_reasons(error);
     match format {
@@ -154,7 +154,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     let style = Style {
         prefix: line_prefix,
         has_colours: match job.streams.output {
-            // Nobody knows where lines that are held back will be read.
+            // Lines that are held back may not be read on a terminal.
             Output::OnFailure => || false,
             Output::Stream | Output::Once | Output::Last => sys::terminal::has_colours,
         },
@@ -178,7 +178,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     };
     let end = engine::run(&job.policy, &mut world, &mut draw, &mut emit);
     if end.is_err() {
-        // Nothing that is held is lost with us.
+        // Deliver what is held before we exit.
         let _ = world.deliver(Verdict::Failed, &mut emit);
     }
     if let Ok(exit) = &end {
@@ -189,7 +189,7 @@ fn execute(job: &Job, begun: Instant, mut leftovers: Leftovers) -> Result<Exit> 
     }
     sink.end(&end.as_ref().copied().map_err(escape::with_reasons));
     match end {
-        // In JSON, the last line has told why.
+        // In JSON, the last line has the reason.
         Err(_) if job.format == Format::Json => Ok(Exit::Code(OWN_FAILURE)),
         end => end,
     }

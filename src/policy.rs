@@ -1,4 +1,4 @@
-//! Whether to retry: one decision from how an attempt ended, the history, the time.
+//! The decision whether to retry, from how an attempt ended, the history and the time.
 
 mod verdict;
 

@@ -126,7 +126,7 @@ impl HeadParser {
         }
     }
 
-    /// Makes room in a line that is too long to matter, unless its end does.
+    /// Makes room in a line that is too long. Only its end may still matter.
     fn shorten(&mut self) {
         let line = mem::take(&mut self.line);
         if !line.is_cut() {

@@ -1,4 +1,4 @@
-//! Worlds of virtual time, in which no wait takes any.
+//! Worlds of virtual time, in which waiting takes no real time.
 
 #[cfg(test)]
 mod tests;

@@ -65,7 +65,7 @@ pub(super) fn output(streams: &StreamOptions) -> Result<Output> {
     })
 }
 
-/// Returns the shared budget, or which options mean nothing without a file.
+/// Returns the shared budget, or an error for options that have no effect without its file.
 pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
     let Some(path) = options.shared else {
         let given: [(bool, &'static [&'static str]); 3] = [
@@ -103,8 +103,8 @@ pub(super) fn sharing(options: SharingOptions) -> Result<Option<Sharing>> {
     }))
 }
 
-/// Returns the longest wait that a server may ask for. A limit means nothing unless servers are
-/// obeyed.
+/// Returns the longest wait that a server may ask for. This limit has no effect without
+/// --retry-after.
 pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
     ensure!(
         server.retry_after.is_some() || server.retry_after_max.is_none(),
@@ -116,7 +116,7 @@ pub(super) fn longest_server_wait(server: &ServerOptions) -> Result<Duration> {
     Ok(server.retry_after_max.unwrap_or(LONGEST_SERVER_WAIT))
 }
 
-/// Returns the clients of a plan, or which options mean nothing without it.
+/// Returns the clients of a plan, or an error for options that have no effect without it.
 pub(super) fn crowd(reports: &ReportOptions) -> Result<Option<Crowd>> {
     ensure!(
         reports.plan || reports.clients.is_none(),
@@ -187,7 +187,7 @@ fn check_what_is_left(policy: &Policy) -> Result<()> {
 pub(super) struct Clash {
     /// The options involved, without dashes, in the order of blame.
     between: &'static [&'static str],
-    /// Those that mean nothing if another of them is on the command line.
+    /// Those that have no effect if another of them is on the command line.
     meaningless: &'static [&'static str],
     /// One sentence, with the remedy.
     said: String,
@@ -203,7 +203,7 @@ impl Clash {
         }
     }
 
-    /// Marks the options that mean nothing beside the others.
+    /// Marks the options that have no effect beside the others.
     pub(super) fn leaving(self, meaningless: &'static [&'static str]) -> Self {
         Self {
             meaningless,

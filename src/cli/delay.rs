@@ -11,7 +11,7 @@ use crate::backoff::{Backoff, Curve, Jitter};
 /// The options that `--delay` replaces.
 const REPLACED_BY_DELAY: [&str; 5] = ["base", "cap", "backoff", "factor", "jitter"];
 
-/// Returns the lines of a file that mean nothing beside these options on the command line.
+/// Returns the options that have no effect in a file beside these on the command line.
 pub(super) fn replaced(is_typed: impl Fn(&str) -> bool) -> &'static [&'static str] {
     let [others @ .., _jitter] = &REPLACED_BY_DELAY;
     if is_typed("delay") {

@@ -88,8 +88,8 @@ fn reason(error: &clap::Error) -> String {
     escaped(OsStr::new(&text))
 }
 
-/// Returns the error for a long option written with one dash, as other programs do, if the first
-/// such word that `is_meant`, without its dash, is one.
+/// Returns the error for a long option written with one dash, as other programs have it. It looks
+/// only at the first word for which `is_meant` is true; that gets the word without its dash.
 fn long_with_one_dash(
     words: &[OsString],
     command: &Command,

@@ -54,7 +54,7 @@ pub(super) fn parse_jitter(text: &str) -> Result<Jitter, String> {
     })
 }
 
-/// Returns the end of a sentence about a word that is nearly one of these, else nothing.
+/// Returns `; did you mean X?` if the word is nearly one of these, else an empty text.
 pub(super) fn did_you_mean(word: &str, known: &[impl AsRef<str>]) -> String {
     suggest(word, known).map_or_else(String::new, |meant| format!("; did you mean {meant}?"))
 }
@@ -66,7 +66,7 @@ fn signal_names() -> impl Iterator<Item = String> {
     short.chain(full())
 }
 
-/// Parses the first of the delays, which some give as a list.
+/// Parses `--base` or `--delay`. Some tools take a list of delays there, which gets its own error.
 pub(super) fn parse_delay(text: &str) -> Result<Duration, String> {
     if text.matches(',').count() > 1 {
         return Err(
@@ -186,11 +186,12 @@ pub(super) fn parse_signal(text: &str) -> Result<Signal, String> {
     })
 }
 
-/// Returns the known word that a misspelt one stands for: the only one that it begins, or one at a
-/// single slip: a letter missing, extra or wrong, or two swapped. Case does not matter.
+/// Returns the known word that a misspelt one probably means: the only known word that begins with
+/// it, or one that differs by a single slip (a letter missing, extra or wrong, or two swapped).
+/// Case does not matter.
 pub(super) fn suggest<'a>(word: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let word = word.to_lowercase();
-    // Too many words are near a shorter one.
+    // A shorter word is near too many others.
     if word.chars().count() < 3 {
         return None;
     }

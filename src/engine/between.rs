@@ -36,7 +36,7 @@ pub(super) enum Next {
     Over(Exit),
 }
 
-/// Waits until then after this attempt, runs the hook, and returns the next step.
+/// Waits out the delay, runs the hook, and returns the next step.
 pub(super) fn until_next(
     policy: &Policy,
     world: &mut impl World,

@@ -36,7 +36,7 @@ pub(crate) trait World {
     /// When the system cannot wait.
     fn charge_budget(&mut self, op: BudgetOp, emit: &mut Emit<'_>) -> Result<Token>;
 
-    /// Waits until then, and never less, unless a fatal signal ends the wait; returns that signal.
+    /// Waits at least until this time, unless a fatal signal ends the wait; returns that signal.
     ///
     /// # Errors
     /// When the system cannot wait.
@@ -59,7 +59,7 @@ pub(crate) trait World {
     fn prepare(&mut self, retry: &Attempt<'_>, emit: &mut Emit<'_>) -> Result<Option<Ending>>;
 }
 
-/// The state of the run after an attempt, which decides what of its output is shown.
+/// The state of the run after an attempt, which decides how much of its output is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is over, and exits 0.

@@ -17,11 +17,11 @@ pub(super) const WINDOW: usize = 2 * OVERLAP;
 const SIGHT: usize = 4;
 
 impl Pattern {
-    /// Returns the start of the first of these lines that matches; the last comes without its end.
+    /// Returns the start of the first line that matches. The last line has no end yet.
     ///
-    /// All are searched at once, because `^ $ . \b` treat the end of a line like that of a text: a
-    /// line that matches by itself matches among others too, so nothing matches in the lines before
-    /// the first match. That match proves no more: it may span lines.
+    /// All lines are searched at once. `^ $ . \b` treat the end of a line like that of a text, so a
+    /// line that matches by itself also matches among others, and no line before the first match
+    /// matches. But that match may span lines, so lines are then tried one by one.
     fn first_line(&self, lines: &[u8]) -> Option<usize> {
         let from = if self.needs_single_lines {
             0
@@ -32,9 +32,8 @@ impl Pattern {
         lines.find_map(|(start, line)| self.regex.is_match(line).then_some(start))
     }
 
-    /// Whether it matches in a part of a line, after the first `behind` bytes of context, and so
-    /// far from the end that what follows cannot undo it. Takes the shortest match if there are
-    /// several.
+    /// Whether it matches in a part of a line, so far from the end that later bytes cannot undo it.
+    /// The first `behind` bytes are only context. Takes the shortest match if there are several.
     fn is_inside(&self, part: &[u8], behind: usize) -> bool {
         let end = self.regex.shortest_match_at(part, behind);
         end.is_some_and(|end| end + SIGHT <= part.len())

@@ -63,10 +63,10 @@ fn takes_more(patience: &Timespec) -> bool {
     matches!(poll(&mut watched, Some(patience)), Ok(1..))
 }
 
-/// Returns what moves the cursor to the start of a line, on a terminal where the command writes
-/// without us. The cursor's position cannot be queried without reading the terminal. So as many
-/// blanks are written as fit a line: an empty line holds them all, and any other leaves the cursor
-/// on the next one.
+/// Returns text that moves the cursor to the start of a line, for a terminal that the command
+/// writes to directly; empty otherwise. The cursor's position cannot be queried without reading the
+/// terminal. So the text has as many blanks as fit a line: an empty line holds them all, and after
+/// any other text the cursor is on the next line.
 pub(crate) fn fresh_line() -> String {
     if knows_line() || !terminal::may_change() {
         return String::new();

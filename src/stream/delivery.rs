@@ -66,7 +66,7 @@ impl Delivery {
         self.fault
     }
 
-    /// Delivers a part of it. What nobody takes any more is passed over.
+    /// Delivers a part of it, and skips what nobody takes any more.
     ///
     /// # Errors
     /// When something that must arrive cannot be written.
@@ -154,7 +154,7 @@ impl Delivery {
     }
 }
 
-/// Copies a part of a record, as much as is taken without waiting, behind what is `done` already.
+/// Copies the part of a record after its first `done` bytes, as much as is taken without waiting.
 fn copy(
     file: &File,
     record: &Record,

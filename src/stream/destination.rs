@@ -13,7 +13,7 @@ use crate::patterns::Stream;
 pub(super) enum Destination {
     /// Whoever reads our own stream.
     Writer(Rc<Writer>),
-    /// A recording that holds it back, and whoever reads our stream once it does so no more.
+    /// A recording that holds it back, and the writer to use when the recording is closed.
     Recording(SharedRecording, Stream, Option<Rc<Writer>>),
     /// Nobody: it came too late to be held.
     Nowhere,

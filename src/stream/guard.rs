@@ -1,4 +1,4 @@
-//! A check whether an attempt has read from a pipe on stdin that is not kept.
+//! Detects whether an attempt has read from a pipe on stdin whose content we do not keep.
 //!
 //! Nothing is read from the pipe to find out. As little as possible is recorded before an attempt,
 //! because most succeed; it is interpreted only after one that has failed.

@@ -61,7 +61,7 @@ impl HeldOutput {
         Destination::Recording(self.recording.clone(), stream, writers.to(stream))
     }
 
-    /// Whether what is held is that of one attempt alone.
+    /// Whether it holds the output of one attempt only.
     pub(super) fn is_of_one_attempt(&self) -> bool {
         matches!(self.output, Output::Once | Output::Last)
     }
@@ -146,7 +146,7 @@ impl HeldOutput {
             let recording = self.recording.clone();
             self.delivery = Some(Delivery::new(recording, writers.each(), false));
         }
-        // Nothing of it must arrive.
+        // Errors are ignored: this output need not arrive.
         while is_full
             && self
                 .deliver()
@@ -170,7 +170,7 @@ impl Streams<'_> {
     pub(super) fn destination(&self, stream: Stream) -> Option<Destination> {
         let output = self.interest.output;
         let writer = self.writers.to(stream);
-        // A stream that was closed at the start stays so, unless a success must be told from it.
+        // A stream that was closed at the start stays closed, except with --stdout once.
         let held = self.held.as_ref();
         let held = held.filter(|_| writer.is_some() || output == Output::Once);
         match held.filter(|_| output.holds(stream)) {

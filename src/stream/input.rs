@@ -24,7 +24,7 @@ pub(super) enum Input {
     Rewound(Place),
     /// A pipe that we never read; a retry continues with what is left of it.
     Passing(Option<Level>),
-    /// A pipe that we never read; no retry may get only what is left of it.
+    /// A pipe that we never read. There is no retry once an attempt has read from it.
     Guarded(Guard),
     /// A pipe whose whole content each attempt gets.
     Replayed(Box<Replay>),
@@ -165,9 +165,9 @@ impl Place {
     }
 }
 
-/// Whether stdout or stderr writes to the file on stdin, where stdin reads: either they share one
-/// position or they happen to be at the same one, which is safe to treat alike. Appending, wherever
-/// the position is, does no harm.
+/// Whether stdout or stderr writes to the file on stdin at the position where stdin reads. They may
+/// share that position or just happen to be at the same one; it is safe to treat both alike.
+/// Appending does no harm.
 fn is_output_too() -> bool {
     let ours = stdin();
     let place = |fd| {

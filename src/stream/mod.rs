@@ -104,7 +104,7 @@ impl<'a> Streams<'a> {
     /// When the system is short of a resource.
     pub(crate) fn start(&mut self) -> Result<ChildStdio> {
         self.matched = Matched::default();
-        // An attempt that was only half started leaves some.
+        // An attempt whose start failed halfway leaves some.
         self.taps.clear();
         if let Some(held) = &self.held {
             held.start_attempt();

@@ -72,7 +72,7 @@ impl Replay {
     /// When the system is short of a resource.
     pub(super) fn open() -> io::Result<Self> {
         let ours = stdin();
-        // Asking for a replay makes the pipe ours.
+        // Whoever asks for a replay gives us the pipe, so we may widen it.
         widen(ours.as_fd());
         let own = reopened(ours.as_fd(), OFlags::RDONLY | OFlags::NONBLOCK);
         Ok(Self {

@@ -133,7 +133,7 @@ fn is_one_file(one: &Stat, other: &Stat) -> bool {
     (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 }
 
-/// Whether this is a terminal with a name of its own, which /dev/ptmx has not.
+/// Whether this is a terminal with a name of its own. /dev/ptmx is not.
 fn is_terminal_line(fd: &OwnedFd) -> bool {
     let name = rustix::termios::ttyname(fd, Vec::new());
     name.is_ok_and(|name| name.as_bytes() != b"/dev/ptmx")

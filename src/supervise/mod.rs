@@ -1,4 +1,4 @@
-//! The world of commands, signals and time, upon a [`Kernel`], which tests simulate.
+//! The world of commands, signals and time, on top of a [`Kernel`], which tests simulate.
 //!
 //! One thread and one blocking call. A child's end is just another signal. Only the loops of this
 //! module reap or kill, so no signal can go to a process that is already reaped.

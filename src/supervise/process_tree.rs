@@ -17,7 +17,7 @@ use signals::{Outsider, Outsiders};
 mod members;
 mod signals;
 
-/// The most looks for members one after the other, as long as each finds news.
+/// The most searches for members in a row, while each still finds new ones.
 const MOST_ROUNDS: usize = 8;
 
 /// The most members watched at a time, because descriptors are few.
@@ -145,7 +145,7 @@ impl ProcessTree {
         }
     }
 
-    /// Whether a member may be alive that was missed when KILL was sent to the others.
+    /// Whether a member may be alive that did not get the KILL sent to the others.
     pub(super) fn may_have_missed_kill(&self) -> bool {
         self.is_news || self.knowledge != Knowledge::Whole
     }
@@ -158,8 +158,8 @@ impl ProcessTree {
     /// Whether no member is left.
     pub(super) fn is_gone(&mut self, kernel: &impl Kernel) -> bool {
         self.prune_exited(kernel);
-        // A second look finds processes that a member started in its last moments, and one more
-        // those that they have started. On a busy machine strangers come and go all the time.
+        // A second look finds processes that a member started in its last moments, and another look
+        // finds what these have started. On a busy machine strangers come and go all the time.
         for _ in 0..MOST_ROUNDS {
             if !self.members.is_empty() || !self.refresh(kernel) {
                 break;

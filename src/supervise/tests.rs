@@ -25,15 +25,15 @@ use kernel::Simulated;
 use script::Scenario;
 use world::World;
 
-/// What became of one run.
+/// The result of one run.
 struct Run {
     choices: Choices,
     fault: Option<String>,
     story: Vec<String>,
 }
 
-/// Kept from being written while pipes of simulated processes are open: a process that is forked
-/// meanwhile would hold their ends open until it executes its program.
+/// Locked while pipes of simulated processes are open. A process that is forked meanwhile would
+/// hold the ends open until it executes its program.
 static FORKS: RwLock<()> = RwLock::new(());
 
 /// Runs a scenario once, with these choices.
@@ -115,7 +115,7 @@ struct Fault {
 }
 
 impl Fault {
-    /// The fault of a run, if it breaks a law, after so many runs.
+    /// Returns the fault of this run, if it breaks a law; `runs` is the number of runs so far.
     fn of(scenario: &Rc<Scenario>, done: &Run, runs: usize) -> Result<(), Self> {
         if done.fault.is_none() {
             return Ok(());
@@ -127,7 +127,7 @@ impl Fault {
         })
     }
 
-    /// Tells how it comes about, and how to see it again.
+    /// Describes the events that lead to it, and the command that repeats them.
     fn shown(&self) -> String {
         let scenario = Rc::new(Scenario::new(&self.line));
         let again = run(&scenario, Choices::given(self.choices.clone()), true);
@@ -145,7 +145,7 @@ impl Fault {
     }
 }
 
-/// The most orders of a scenario; one with more is for chance to try.
+/// The most orders of a scenario that are all tried. Of a larger one, random orders are tried.
 const MOST_ORDERS: usize = 100_000;
 
 /// Tries all orders of a scenario.
@@ -163,7 +163,7 @@ fn explore(line: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Makes choices that break a law simpler, for as long as they do.
+/// Simplifies choices that break a law, as long as they still break one.
 fn shrunk(scenario: &Rc<Scenario>, choices: Vec<usize>) -> Vec<usize> {
     let mut choices = choices;
     let mut at = choices.len();
@@ -183,10 +183,10 @@ fn shrunk(scenario: &Rc<Scenario>, choices: Vec<usize>) -> Vec<usize> {
     choices
 }
 
-/// The scenarios of which all orders are tried.
+/// The scenarios whose orders are all tried.
 const SCENARIOS: &str = include_str!("tests/scenarios.txt");
 
-/// Does `work` for each of these, on all processors, until one breaks a law; then panics.
+/// Does `work` for each item, on all processors. Panics as soon as one breaks a law.
 fn on_all<T: Sync>(items: &[T], work: impl Fn(&T) -> Result<(), Fault> + Sync) {
     let next = AtomicUsize::new(0);
     let fault = Mutex::new(None);
@@ -231,7 +231,7 @@ fn larger_scenarios_keep_the_laws_in_orders_by_chance() {
     });
 }
 
-/// Runs what a failure has printed.
+/// Repeats the run that a failure has printed.
 #[test]
 fn again() {
     let Ok(line) = env::var("SIMULATE_SCENARIO") else {

@@ -111,8 +111,8 @@ impl<K: Kernel> Supervisor<'_, K> {
         Ok(None)
     }
 
-    /// Ends an attempt whose child has ended like this, and of which no member is left that must
-    /// go.
+    /// Ends an attempt whose child has ended like this, when no member is left that a limit must
+    /// end.
     fn end(&mut self, run: &mut RunningChild, child: Outcome) -> io::Result<ChildEnd> {
         self.streams.end();
         let mut end = run.end(child);

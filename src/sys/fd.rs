@@ -87,8 +87,8 @@ pub(crate) fn null() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(NULL, flags, Mode::empty())?)
 }
 
-// Two parts write to the one stderr: the pump of the command's output, and our own messages. One
-// that did not know of the other would write behind an unterminated line.
+// Two parts write to stderr: the pump of the command's output, and our own messages. Each must know
+// whether the other has left a line unfinished.
 
 /// Whether all of the command's stderr passes through us.
 static STDERR_IS_FOLLOWED: AtomicBool = AtomicBool::new(false);

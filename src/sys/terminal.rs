@@ -1,4 +1,4 @@
-//! Terminals: which there is, who is in front, its modes and its width.
+//! The terminal: whether there is one, who is in the foreground, its modes and its width.
 
 use std::env;
 use std::io::{IsTerminal as _, stderr, stdin, stdout};

@@ -200,7 +200,7 @@ fn without_comment(kind: Kind, value: &str) -> Option<&str> {
         let (before, behind) = (value[..*at].chars(), value[at + 1..].chars());
         match kind {
             Kind::Script => false,
-            // A # with something at it is more likely to be part of the pattern.
+            // A # next to other text is more likely to be part of the pattern.
             Kind::Pattern => *at > 0 && is_blank(before.last()) && is_blank({ behind }.next()),
             Kind::Path | Kind::Word => is_blank(before.last()),
         }

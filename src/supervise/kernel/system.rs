@@ -1,4 +1,4 @@
-//! The kernel that there is.
+//! The real kernel.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -60,7 +60,7 @@ impl Kernel for System {
         if is_for_signals {
             watched.push(self.signal_queue.watched());
         }
-        // A time beyond the system's range is for ever.
+        // A time beyond the system's range means forever.
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         match poll(&mut watched, time.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),

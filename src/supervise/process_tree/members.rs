@@ -80,7 +80,7 @@ impl ProcessTree {
 }
 
 impl Strike {
-    /// A strike when these are all processes, and those of them the members.
+    /// A strike at a moment when `all` are all processes, and `members` are those of the attempt.
     fn new(all: &[Stat], members: &[Process]) -> Self {
         let processes = || all.iter().map(|stat| stat.process);
         let newest = processes().map(|process| process.started).max();
