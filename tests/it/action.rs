@@ -1,4 +1,4 @@
-//! The action for workflows, run as a runner runs it: `bash -e`, inputs in the environment.
+//! The GitHub action, run as a runner does it: `bash -e`, with inputs in the environment.
 
 mod cancel;
 mod refusals;

@@ -1,12 +1,12 @@
-//! The man page and the completions are what the options say; `SNAPSHOTS=overwrite cargo test`
-//! writes them anew.
+//! The man page and the completions follow from the options. `SNAPSHOTS=overwrite cargo test`
+//! regenerates them.
 
 use clap::{Arg, Command, ValueHint};
 use clap_complete::{Shell, generate};
 use clap_mangen::Man;
 use snapbox::{Data, assert_data_eq, file};
 
-/// When the page was last changed in meaning.
+/// The date of the last change in the page's meaning.
 const DATE: &str = "2026-12-01";
 
 /// The generated sections, then those written by hand.
@@ -23,7 +23,7 @@ fn page() -> String {
     String::from_utf8(page).expect("text") + include_str!("../../man/sections.roff")
 }
 
-/// Words that an option takes beside others, which a shell can offer.
+/// Words that a shell can offer for options that also take other values.
 const WORDS: &[(&str, &[&str])] = &[
     ("jitter", &["none", "full", "equal", "decorrelated"]),
     ("retry_after", &["output", "stdout", "stderr"]),
@@ -34,7 +34,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The options with what a shell can offer for their values: words, files, or nothing.
+/// The options with the values that a shell can offer: words, files, or none.
 fn command() -> Command {
     retry::command().mut_args(|arg| {
         let words = WORDS.iter().find(|(name, _)| arg.get_id() == name);
@@ -68,8 +68,8 @@ fn names(option: &Arg) -> impl Iterator<Item = String> {
     letter.chain(words.map(String::from))
 }
 
-/// For the command, and for `--name=value`, `clap_complete` has nothing: what is written by hand
-/// has, and is told which options take a value.
+/// `clap_complete` completes neither the command nor `--name=value`. The part written by hand does,
+/// and gets the list of options that take a value.
 fn bash() -> String {
     let command = retry::command();
     let valued = options(&command).filter(|option| takes_value(option));
@@ -101,7 +101,7 @@ fn zsh() -> String {
     )
 }
 
-/// As for bash; and no option is one of retry's any more where the command has begun.
+/// As for bash. After the start of the command, options of retry are no longer offered.
 fn fish() -> String {
     let command = retry::command();
     let specs: String = options(&command)

@@ -1,4 +1,4 @@
-//! What a command leaves in the background is neither waited for nor ended.
+//! Processes that a command leaves in the background are neither waited for nor ended.
 
 use std::fs;
 

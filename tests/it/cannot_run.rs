@@ -36,7 +36,8 @@ fn a_shell_function_is_not_found_at_once_and_the_hint_shows_how_to_run_it() {
     );
 }
 
-/// A command that no retry can help: one try, one line, this status.
+/// Checks that a command which no retry can help gets one attempt and one line, and ends with this
+/// status.
 #[track_caller]
 fn is_tried_once(command: &str, exit: i32, said: &str) {
     let done = Sandbox::new().retry(R).arg("--").arg(command).run();

@@ -1,4 +1,5 @@
-//! How the command line is read: what is ours, what is the command's, and what is a wrong call.
+//! The command line: which words are our options, which belong to the command, and which calls are
+//! usage errors.
 
 use crate::support::{Sandbox, check};
 

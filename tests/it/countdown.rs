@@ -5,13 +5,13 @@ use rustix::process::Pid;
 use crate::support::await_alone;
 use crate::support::terminal::{INTERRUPT, SUSPEND, Terminal};
 
-/// What stands there, and what takes it away.
+/// The text of a countdown, and the text that removes it.
 const SHOWN: &str = "retry: next attempt in ";
 const GONE: &str = "\r\u{1b}[K";
 
 const SLOW: &str = "env TERM=xterm retry --base 1m --jitter none";
 
-/// What is left on the screen of what was printed: a line that was taken away is gone.
+/// Returns the text that stays on the screen, without lines that were removed.
 fn left_on_screen(printed: &str) -> String {
     let lines = printed.split('\n').map(|line| {
         let last = line.rfind("\u{1b}[K").map_or(0, |at| at + "\u{1b}[K".len());
@@ -151,13 +151,14 @@ fn a_job_in_the_background_does_not_write_it_over_what_is_in_front() {
     assert!(!terminal.printed().contains(SHOWN));
 }
 
-/// Keys that stop what is printed, and let it go on.
+/// Keys that stop the terminal's output, and continue it.
 const HOLD: &str = "\x13";
 const RESUME: &str = "\x11";
 
 #[test]
 fn a_terminal_that_is_held_during_the_countdown_loses_no_line_of_what_comes_then() {
-    // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
+    // retry waits for a reader for at most a second, which a busy machine may take. So there are
+    // several rounds.
     let shown = (0..5).any(|_| {
         let mut terminal = Terminal::new();
         terminal.enter("env TERM=xterm NO_COLOR=1 retry -a 3 --base 2s --backoff constant --jitter none -- sh -c 'echo $PPID >pid; echo x >>runs; exit 3'; echo rc=$?");
@@ -175,7 +176,7 @@ fn a_terminal_that_is_held_during_the_countdown_loses_no_line_of_what_comes_then
     assert!(shown, "the line was lost each time");
 }
 
-/// What stands on a screen of this width when all this was printed.
+/// Returns the lines on a screen of this width after this output.
 fn screen(printed: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![Vec::new()];
     let (mut at, mut rest) = (0, printed.chars().peekable());

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::support::{AT_ONCE, Call, Done, Sandbox};
 
-/// A server that gives one answer a request, the last one for ever, and tells when each came.
+/// A server that answers each request with the next answer, and repeats the last one. It records
+/// the time of each request.
 pub(crate) struct Server {
     address: SocketAddr,
     requests: Receiver<Instant>,
 }
 
-/// What to answer: a status line and a body; or nothing, for ever.
+/// An answer: a status line and a body; `None` never answers.
 pub(crate) type Answer = Option<(&'static str, &'static str)>;
 
 impl Server {
@@ -45,7 +46,7 @@ impl Server {
         format!("http://{}/", self.address)
     }
 
-    /// When each request came.
+    /// Returns the time of each request.
     pub(crate) fn requests(&self) -> Vec<Instant> {
         self.requests.try_iter().collect()
     }

@@ -1,4 +1,4 @@
-//! What the environment tells the command and the hook.
+//! The environment variables of the command and the hook.
 
 use crate::before_retry::hooked;
 use crate::support::{FAST, Sandbox, check};

@@ -1,4 +1,4 @@
-//! What waiting, much output and many attempts cost: wake-ups, memory, descriptors.
+//! The cost of waiting, of much output and of many attempts: wake-ups, memory, descriptors.
 
 use std::io::Read as _;
 
@@ -131,7 +131,7 @@ fn a_quarter_of_a_gigabyte_is_replayed_in_little_memory() {
     }
 }
 
-/// How often a process gave up the processor of itself, and how long it has used it, in ticks.
+/// Returns how often a process gave up the processor by itself, and how long it used it, in ticks.
 fn activity(pid: Pid) -> (u64, u64) {
     let proc = format!("/proc/{}", pid.as_raw_nonzero());
     let status = std::fs::read_to_string(format!("{proc}/status")).expect("a process");

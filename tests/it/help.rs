@@ -1,4 +1,4 @@
-//! What the program says of itself.
+//! The help, the version and other text that the program prints about itself.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -93,7 +93,7 @@ fn examples() -> Vec<String> {
         .collect()
 }
 
-/// Has this call show what it would do, which it does not do then.
+/// Runs this call with --plan, which shows its schedule without running the command.
 #[track_caller]
 fn is_understood(call: &str) {
     let script = call.replacen("retry ", "retry --plan ", 1);
@@ -117,7 +117,7 @@ fn every_example_of_the_readme_is_a_call_that_is_understood() {
     let code = readme.split("```").skip(1).step_by(2);
     let lines = code.flat_map(str::lines);
     let calls = lines.filter_map(|line| line.find("retry -").map(|at| &line[at..]));
-    // What a pipe leads to is not ours.
+    // Commands after a pipe are not ours.
     let calls: Vec<&str> = calls.filter_map(|call| call.split(" | ").next()).collect();
     assert!(calls.len() >= 8, "{calls:?}");
     for call in calls {

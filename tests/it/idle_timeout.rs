@@ -1,4 +1,4 @@
-//! `--idle-timeout`: a command that writes nothing for so long is ended.
+//! `--idle-timeout`: a command that writes nothing for this long is ended.
 
 use std::io::Read as _;
 

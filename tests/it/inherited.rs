@@ -1,4 +1,4 @@
-//! What the command inherits: signals, descriptors and a directory are as we found them.
+//! The command inherits signals, descriptors and the directory as we found them.
 
 use std::process::Stdio;
 

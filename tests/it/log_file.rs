@@ -50,7 +50,8 @@ fn a_log_is_appended_to_and_made_as_the_umask_says() {
     }
 }
 
-/// Has a run that fails log to this file, which cannot be; that is said once and changes nothing.
+/// Checks that a run which cannot write to this log warns once, and fails as it would without a
+/// log.
 #[track_caller]
 fn goes_on_without(sandbox: &Sandbox, file: &str, reason: &str) {
     let lost = format!("sh: cannot write the --log file ({reason})");

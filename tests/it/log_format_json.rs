@@ -107,7 +107,7 @@ fn what_is_our_own_fault_is_the_last_line() {
     }
 }
 
-/// What an error before the run says on stderr: one object, and nothing else.
+/// Returns the only object on stderr after an error before the run.
 #[track_caller]
 fn refusal(script: &str) -> Value {
     let done = Sandbox::new().bash(script).run();

@@ -1,4 +1,4 @@
-//! What the lines of `--log` tell of a run.
+//! The content of the lines of `--log`.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,6 @@ pub(crate) fn last(lines: &[Value]) -> &Value {
 
 #[test]
 fn death_by_a_signal_is_told_as_one() {
-    // F013
     let sandbox = Sandbox::new();
     let script = "retry $FAST --attempts 2 --log $T/l -- sh -c 'kill -9 $$'; exit $?";
     let log = sandbox.logged(script, 137);
@@ -54,7 +53,6 @@ fn death_by_a_signal_is_told_as_one() {
 
 #[test]
 fn only_what_we_ended_is_timed_out() {
-    // F016
     let sandbox = Sandbox::new();
     let script = "retry $FAST --attempts 1 --log $T/l -- sh -c 'exit 124'";
     let log = sandbox.logged(script, 124);
@@ -68,7 +66,6 @@ fn only_what_we_ended_is_timed_out() {
 
 #[test]
 fn the_delay_that_is_told_is_the_one_that_is_slept() {
-    // F112
     let sandbox = Sandbox::new();
     let script = r#"retry $FAST --attempts 2 --retry-after output --log $T/l -- sh -c 'printf "HTTP/1.1 429 X\nRetry-After: 1\n\n"; failn 1 22 >/dev/null'"#;
     let log = sandbox.logged(script, 0);
@@ -85,7 +82,6 @@ fn the_delay_that_is_told_is_the_one_that_is_slept() {
 
 #[test]
 fn a_servers_wait_is_told_once() {
-    // F113
     let sandbox = Sandbox::new();
     let script = r#"retry --base 10ms --cap 10ms --jitter none --attempts 3 --retry-after output --log $T/l -- sh -c 'n=$(failn 9 1 >/dev/null; cat $T/n); [ $n != 1 ] || printf "HTTP/1.1 429 X\nRetry-After: 1\n\n"; exit 22'"#;
     let log = sandbox.logged(script, 22);
@@ -98,7 +94,6 @@ fn a_servers_wait_is_told_once() {
 
 #[test]
 fn a_wait_is_told_even_if_it_is_too_long() {
-    // F123
     let sandbox = Sandbox::new();
     let script = r#"retry $FAST --attempts 2 --deadline 5s --retry-after output --log $T/l -- sh -c 'printf "HTTP/1.1 503 X\nDate: Mon, 30 Nov 2026 12:00:00 GMT\nRetry-After: Mon, 30 Nov 2026 12:00:20 GMT\n\n"; exit 22'"#;
     let log = sandbox.logged(script, 22);
@@ -115,7 +110,6 @@ fn a_wait_is_told_even_if_it_is_too_long() {
 
 #[test]
 fn a_pass_after_failures_does_not_look_like_a_clean_pass() {
-    // F134, F135
     let sandbox = Sandbox::new();
     let script = "retry $FAST --attempts 3 --log $T/l -- failn 2 7 >/dev/null 2>&1";
     let log = sandbox.logged(script, 0);

@@ -1,4 +1,4 @@
-//! The lines on stderr: what they say of each attempt, and what they never say.
+//! The lines on stderr: what they say about each attempt, and what they never show.
 
 use crate::support::{FAST, Sandbox, check, check_failn};
 

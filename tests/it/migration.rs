@@ -1,4 +1,4 @@
-//! What the man page gives for the lines of other tools: each is run as it stands there.
+//! The lines that the man page has for users of other tools, each run as it is printed there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::curl::{Answer, Server};
 use crate::schema;
 use crate::support::Sandbox;
 
-/// A line of the page, what the command does, and what is then to be seen.
+/// A line of the page, the command's behaviour, and the expected result.
 #[derive(Default)]
 struct Case {
     line: String,
@@ -31,7 +31,7 @@ struct Case {
     arguments: Option<String>,
     /// How often `undo` has run.
     undone: usize,
-    /// Of requests to a server, if it is one that the command is about.
+    /// The server's answers, if the command calls a server.
     answers: Vec<Answer>,
     seconds: (u64, u64),
 }
@@ -103,7 +103,8 @@ fn cases() -> Vec<Case> {
     let cases = samples
         .filter(|sample| sample.starts_with('$'))
         .map(Case::parse);
-    // Elsewhere timeout(1) may be missing. What it leaves behind would be waited for.
+    // Elsewhere timeout(1) may be missing, and the test would wait for processes that it leaves
+    // behind.
     let is_linux = cfg!(target_os = "linux");
     cases
         .filter(|case| is_linux || !case.line.starts_with("timeout "))
@@ -184,8 +185,8 @@ fn try_it(case: &Case) {
     stub(&sandbox, "undo", "echo >>\"$T/undone\"; exit 1");
     stub(&sandbox, "produce", "echo made");
     stub(&sandbox, "consume", "sed 's/^/got /'");
-    // What is not said on the page: where to log, and by which draws. Those of this seed are such that
-    // no attempt begins or ends near a deadline.
+    // Adds a log and a seed, which the page does not have. With this seed no attempt begins or ends
+    // near a deadline.
     let policy = format!("log {}\nseed 37\n", sandbox.path("log").display());
     fs::write(sandbox.path("policy"), policy).expect("a file");
     let server = (!case.answers.is_empty()).then(|| {

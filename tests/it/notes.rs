@@ -1,8 +1,8 @@
-//! Notes on calls that work, but may not do what is meant.
+//! Notes on calls that work, but may not do what their author meant.
 
 use crate::support::{FAST, Sandbox};
 
-/// Runs with these words; returns the lines that are no part of the usual report.
+/// Runs with these words; returns the lines that do not belong to the usual report.
 #[track_caller]
 fn noted(words: &[&str], exit: i32) -> Vec<String> {
     let sandbox = Sandbox::new();

@@ -25,7 +25,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().map(short).collect()
 }
 
-/// What both streams show together, where they are one pipe.
+/// Returns the output of both streams, when they are one pipe.
 #[track_caller]
 fn together(options: &str, script: &str) -> (Done, String) {
     let (mut reader, writer) = pipe();

@@ -38,7 +38,7 @@ fn what_an_attempt_has_left_goes_before_what_the_next_one_writes() {
     assert_eq!(order, ["1", "2", "3"], "{done:?}");
 }
 
-/// A script that writes to stdout and stderr in turn, and what it writes, in order.
+/// A script that writes to stdout and stderr in turn, and its output in order.
 const IN_TURN: &str = "for i in 1 2 3; do echo o$i; printf . >&2; echo e$i >&2; done";
 
 const ORDER: &str = "o1\n.e1\no2\n.e2\no3\n.e3\n";

@@ -1,4 +1,4 @@
-//! Output that an option looks at passes through as if nobody did.
+//! Output that an option looks at still passes through unchanged.
 
 use std::io::{Read as _, Write as _};
 

@@ -17,7 +17,7 @@ fn counted(sandbox: &Sandbox, options: &[&str], script: &str) -> Call {
     ])
 }
 
-/// What such a run exits with, and after how many runs of the script.
+/// Checks how such a run exits, and how often the script has run.
 #[track_caller]
 fn decides(options: &[&str], script: &str, exit: i32, runs: usize) -> Done {
     let sandbox = Sandbox::new();
@@ -179,8 +179,8 @@ fn a_pattern_that_is_none_is_an_error_and_nothing_is_run() {
     }
 }
 
-/// A script that prints this, as printf has it, and fails, is stopped by the pattern, and what it
-/// has printed is passed on untouched.
+/// Checks that the pattern stops a script that prints this text (a format of printf) and fails, and
+/// that the text is passed on unchanged.
 #[track_caller]
 fn is_stopped(pattern: &str, printed: &str, passed_on: &str) {
     let script = format!("printf '{printed}'; exit 1");

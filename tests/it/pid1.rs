@@ -1,4 +1,5 @@
-//! As PID 1: orphans are reaped, signals obeyed, a death is 128 and its number.
+//! As PID 1, retry reaps orphans, obeys signals, and exits with 128 plus the number of a signal
+//! that killed the command.
 
 use crate::support::namespace::{call, unshare};
 use crate::support::{AT_ONCE, Call, RETRY, Sandbox, send};

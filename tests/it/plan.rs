@@ -1,4 +1,4 @@
-//! What `--plan` shows, and what a run then does.
+//! The output of `--plan`, compared with what a run then does.
 
 use serde_json::Value;
 

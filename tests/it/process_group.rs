@@ -1,4 +1,4 @@
-//! `--process-group`: which group an attempt runs in, and whom a limit ends there.
+//! `--process-group`: the group of an attempt, and the processes that a limit ends there.
 
 #[cfg(target_os = "linux")]
 use crate::support::limited;

@@ -1,5 +1,5 @@
-//! Whom a limit ends, and a signal reaches: all that the command has started and that is still
-//! linked to it by parents, in whatever group or session it is.
+//! The processes that a limit ends and a signal reaches: all that the command has started and that
+//! are still linked to it by parents, in any group or session.
 
 use std::fs;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::support::{AT_ONCE, Done, Sandbox};
 
-/// What the program does in each run, how often it is run, and how the line exits.
+/// The program's script, the expected number of runs, and the exit status of the line.
 type Case = (&'static str, usize, i32);
 
 /// The program fails each time.
@@ -298,7 +298,7 @@ fn run(line: &str, does: &str) -> (Done, usize) {
 fn every_recipe_retries_what_may_pass_and_nothing_else() {
     let lines = of_the_manual().into_iter().chain(of_the_readme());
     let lines: Vec<String> = lines.map(|line| as_run(&line)).collect();
-    // Below: plans, and the port of a service. Not ours to run: the installation.
+    // Plans and the port of a service have tests of their own. The installation is not run.
     let others = ["retry --plan", "/dev/tcp", "cargo ", "sudo ", "tests/run"];
     let is_other = |line: &str| others.iter().any(|part| line.contains(part));
     let ours: Vec<&String> = lines
@@ -394,7 +394,7 @@ fn every_plan_of_the_manual_is_printed() {
     let plans: Vec<&str> = block.lines().collect();
     assert!(plans.len() > 2, "{block}");
     for plan in plans {
-        // What a pipe leads to is tried below.
+        // The commands after a pipe are tested below.
         let plan = plan.split(" | ").next().unwrap_or_default();
         let done = Sandbox::new().bash(plan).run();
         done.exits(0).stderr_is("");

@@ -1,5 +1,5 @@
-//! The manual's recipes for curl, with the real curl at a server on loopback: what may pass is tried
-//! again, and nothing else.
+//! The manual's recipes for curl, with the real curl and a server on loopback. They retry temporary
+//! errors and nothing else.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -23,8 +23,8 @@ fn run(command: &mut Command) -> Output {
     command.output().expect("the command starts")
 }
 
-/// What `check` makes of this tag, manifest and changelog in this repository of `example.org`; an
-/// empty one is a call by hand.
+/// Runs `check` with this tag, manifest and changelog, in this repository of `example.org`. An
+/// empty repository means a call by hand.
 fn checked(repository: &str, tag: &str, manifest: &str, changelog: &str) -> Output {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.path(".github/release")).expect("a directory");
@@ -148,8 +148,8 @@ fn the_same_files_make_the_same_archive_with_all_that_a_user_needs() {
     assert_eq!(names.collect::<Vec<_>>(), expected);
 }
 
-/// Gives away the files of a directory as the release of this version in `me/retry`, by way of a
-/// redirect as GitHub does it. Returns the URL.
+/// Serves the files of a directory as the release of this version in `me/retry`, with a redirect as
+/// GitHub does it. Returns the URL.
 fn serve(directory: PathBuf) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -183,7 +183,7 @@ fn answer(mut connection: &TcpStream, directory: &Path) {
     let _ = connection.write_all(&[head.as_bytes(), &body].concat());
 }
 
-/// What the action does with the release in `packed` when this version is asked for, and what it
+/// Runs the action for this version with the release in `packed`; returns its output, and what it
 /// puts on PATH.
 fn set_up(sandbox: &Sandbox, version: &str) -> (Output, String) {
     let (_, os, arch) = here();
@@ -252,8 +252,8 @@ fn the_action_refuses_what_is_not_the_release() {
     refused(&other, VERSION, "this is retry 0.0.0");
 }
 
-/// What `tests/install` says as this user where there are these programs, all of them made up but
-/// for the shell, and what it has run.
+/// Runs `tests/install` as this user, with these programs, which are stubs except for the shell.
+/// Returns its output and the programs that it ran.
 fn installing(user: &str, programs: &[&str]) -> (Output, String) {
     let sandbox = Sandbox::new();
     // Written by us, they could be busy in another test's child.

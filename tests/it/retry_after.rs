@@ -13,8 +13,8 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// What comes of two attempts with these options at a script that prints this head, as printf has
-/// it, and fails.
+/// Runs two attempts with these options of a script that prints this head (a format of printf) and
+/// fails.
 #[track_caller]
 fn answered(options: &str, head: &str) -> Done {
     let options = format!("{FAST} -a 2 --retry-after output {options}");
@@ -31,7 +31,8 @@ fn announced(done: &Done) -> Vec<&str> {
         .collect()
 }
 
-/// Such a head makes us wait so long, measured by our own clock, and that is what is announced.
+/// Checks that such a head makes us wait this long, by our own clock, and that this delay is
+/// announced.
 #[track_caller]
 fn waits(options: &str, head: &str, milliseconds: u64, shown: &str) {
     let done = answered(options, head);
@@ -39,7 +40,7 @@ fn waits(options: &str, head: &str, milliseconds: u64, shown: &str) {
     assert_eq!(announced(&done), [shown], "{done:?}");
 }
 
-/// Such a head makes us give up at once, and the line names the reason.
+/// Checks that such a head makes us give up at once, and that the line names the reason.
 #[track_caller]
 fn gives_up(options: &str, head: &str, wait: &str, limit: &str) {
     let done = answered(options, head);
@@ -109,8 +110,8 @@ fn a_leap_second_is_a_second() {
 
 #[test]
 fn where_the_wait_fits_in_the_deadline_the_random_part_is_cut_to_what_is_left() {
-    // Of the minute that our own delay is drawn from five seconds are there, and these seeds draw
-    // about six.
+    // Our own delay is drawn from a minute, of which only five seconds fit. With these seeds it
+    // would be about six.
     let spawn = |seed: u64| {
         let options = format!(
             "-a 2 --base 60s --cap 60s --seed {seed} --deadline 60s --reserve 55s --retry-after output"
@@ -262,7 +263,7 @@ fn a_wait_above_the_longest_that_is_allowed_ends_the_run_at_once() {
         500,
         "500ms (the server asks for 500ms)",
     );
-    // Of ourselves we would wait longer.
+    // Our own delay is longer.
     waits(
         "--retry-after-max 400ms --base 1s --cap 1s",
         half,
@@ -333,7 +334,8 @@ fn what_becomes_of_the_file_meanwhile_never_keeps_us_waiting() {
     assert_eq!(delays_by_file("ln -sf /dev/zero head"), ["10ms", "10ms"]);
 }
 
-/// What is no file that `user` can read is an error, and nothing is run.
+/// Checks that a file which is not regular, or which `user` cannot read, is an error, and that
+/// nothing is run.
 #[track_caller]
 fn check_no_file(prepare: &str, user: &str) {
     let script = format!("{prepare}; {user} retry --retry-after @head -- echo ran; echo $?");

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Sandbox, let_pass};
 
-/// A server that gives one answer a request, the last one for ever, and tells when each came.
+/// A server that answers each request with the next answer, and repeats the last one. It records
+/// the time of each request.
 struct Server {
     address: SocketAddr,
     requests: Receiver<Instant>,
@@ -60,7 +61,7 @@ const MOVED: &str = "HTTP/1.1 302 Found\nLocation: /other\nRetry-After: 60\n\n";
 
 const OK: &str = "HTTP/1.1 200 OK\n\nthe body\n";
 
-/// The client, with these options of ours, comes back after no less than what it was told, and
+/// Checks that the client, with these options of ours, comes back no earlier than it was told, and
 /// gets the body.
 #[track_caller]
 fn comes_back(answers: &'static [&'static str], options: &str, client: &str) {
@@ -167,7 +168,7 @@ fn hears_of_the_week(address: SocketAddr, curl: &str) {
     done.says(&[&format!(
         "sh: attempt 1/2 failed: exit 22 (HTTP 429) after …; {asked}"
     )]);
-    // Else the test has not shown what it is for.
+    // Otherwise the test has shown nothing.
     let printed = [&*done.stdout, &*done.stderr].concat();
     assert!(
         curl.contains("-s") || printed.contains("\r  0") || printed.contains("#=#"),

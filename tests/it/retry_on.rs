@@ -1,4 +1,4 @@
-//! `--retry-on`, `--stop-on`, `--success-on`: which endings are tried again.
+//! `--retry-on`, `--stop-on`, `--success-on`: which outcomes are retried.
 
 use crate::support::{AT_ONCE, FAST, Sandbox, check, check_failn};
 

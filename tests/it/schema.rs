@@ -1,4 +1,4 @@
-//! What every line of a log must be, for the tests of the program and those inside it.
+//! The check of log lines, for the tests here and those inside the program.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;

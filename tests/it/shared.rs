@@ -27,7 +27,8 @@ fn a_spent_budget_ends_the_run_with_the_last_status_and_says_so() {
         done.stderr.contains("giving up") && done.stderr.contains(": budget: "),
         "{done:?}"
     );
-    // The next run has none left, a larger one has, and an empty one never.
+    // With the same budget none is left, with a larger one there is, and with a budget of 0 there
+    // never is.
     let again = |budget| {
         let options = format!("{FAST} -a 9 --shared bud --budget {budget}");
         sandbox
@@ -65,7 +66,7 @@ fn time_gives_back() {
         .stdout_is("x\nx\n");
 }
 
-/// What is kept under this name, in the lines of a budget's file.
+/// Returns the value of this name in a budget's file.
 fn kept(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name));
     value
@@ -91,8 +92,8 @@ mod clocks {
         can_be_tried(reaches, "faketime, and a program that is not static")
     }
 
-    /// Takes what it can of a budget of one with this refill, once by each of these clocks. Tells how
-    /// many retries that were.
+    /// Takes as many retries as it can from a budget of one with this refill, once with each of
+    /// these clocks. Returns their number.
     fn granted(sandbox: &Sandbox, refill: &str, clocks: &[&str]) -> usize {
         let clocks = clocks.join(" ");
         let script = format!(
@@ -115,7 +116,8 @@ mod clocks {
         let start = Instant::now();
         let granted = granted(&sandbox, "1/10s", &["+0s", "-30s"].repeat(20));
         let took = start.elapsed();
-        // One that there is, what the time earns, and the difference of the clocks once.
+        // One retry is there; the rest is earned by the time, and once by the difference of the
+        // clocks.
         let most = 1 + (took.as_secs() + 30) / 10;
         assert!(
             (1..=most).contains(&(granted as u64)),
@@ -159,8 +161,8 @@ fn a_file_of_the_first_release_is_read() {
     assert_eq!(kept(&sandbox.text("bud"), "spent"), 2900);
 }
 
-/// How many retries the log of a run tells that the budget was spent for. Whoever could not have the
-/// lock in time on a busy machine has said so, and goes on without it.
+/// Returns the number of retries that the budget allowed, by the log of a run. On a busy machine a
+/// run may not get the lock in time; it then warns and goes on without the budget.
 fn spent_by(log: &str) -> u64 {
     let lines = log.lines();
     let bound = lines.take_while(|line| !line.contains("\"kind\":\"budget_unusable\""));
@@ -235,7 +237,7 @@ fn nobody_else_can_read_or_write_it() {
     );
 }
 
-/// What cannot be used is said once, and retries go on without a budget.
+/// Checks that a budget which cannot be used is reported once, and that retries go on without it.
 #[track_caller]
 fn is_unusable(sandbox: &Sandbox, path: &str, why: &str) {
     let done = sandbox

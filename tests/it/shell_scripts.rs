@@ -1,4 +1,4 @@
-//! What a script sees of us: errexit, pipelines, branches.
+//! retry in scripts: errexit, pipelines, branches.
 
 use crate::support::{Sandbox, check};
 

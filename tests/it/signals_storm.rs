@@ -24,8 +24,8 @@ fn scatter(number: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }
 
-/// Sends a signal as soon as one of these texts is on stderr, or as we start, or up to four
-/// milliseconds later, again and again, to `retry` with these options around this script.
+/// Runs `retry` with these options around this script again and again. Each time sends a signal at
+/// the start, or when one of these texts is on stderr, or up to four milliseconds later.
 fn storm(options: &str, script: &str, texts: &[&str]) {
     for round in 0..60 * rounds() {
         let sandbox = Sandbox::new();

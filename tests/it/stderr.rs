@@ -90,7 +90,8 @@ fn a_wrong_call_ends_although_nobody_reads_what_is_wrong() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_signal_that_ends_nothing_does_not_end_the_wait_for_a_slow_reader_either() {
-    // Nobody waits for it for longer than a second, which a busy machine may take; hence the rounds.
+    // retry waits for a reader for at most a second, which a busy machine may take. So there are
+    // several rounds.
     let shown = (0..5).any(|_| {
         let sandbox = Sandbox::new();
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");

@@ -1,4 +1,5 @@
-//! `--stdin auto`: a file is rewound for each attempt, and what was read from a pipe is missed.
+//! `--stdin auto`: a file is rewound for each attempt, and input that was read from a pipe ends the
+//! retrying.
 
 use std::io::{Read as _, Write as _};
 
@@ -58,8 +59,8 @@ fn a_large_file_is_read_again_and_not_kept() {
     check(script, "SAME\n");
 }
 
-/// How often the loss of the input is told by a run with these options around this script, with
-/// `data` in a pipe on stdin whose writer is still there.
+/// Returns how often a run with these options around this script warns that input is lost. A pipe
+/// on stdin holds `data`, and its writer is still there.
 fn warnings(options: &str, script: &str) -> usize {
     let (stdin, mut writer) = pipe();
     writer.write_all(b"data\n").expect("a reader");
@@ -102,11 +103,11 @@ fn input_that_is_not_missed_is_no_reason_to_speak() {
     assert!(!done.stderr.contains("replay"), "{done:?}");
 }
 
-/// What a line says when there is no retry because input is lost.
+/// A part of the line when there is no retry because input is lost.
 const LOST: &str = "stdin: input already read from the pipe is lost; use --stdin replay to repeat it, --stdin null to send none, or --stdin inherit to retry without it";
 
-/// A run with `data` in a pipe on stdin, whose writer is still there unless it is `ended`. The script
-/// counts its runs; this tells how many there were, and whether the loss of input has ended them.
+/// Runs with `data` in a pipe on stdin, whose writer is still there unless `ended`. Returns how
+/// often the script ran, and whether lost input ended the run.
 #[track_caller]
 fn eaten(ended: bool, options: &str, script: &str) -> (usize, bool) {
     let (stdin, mut writer) = pipe();

@@ -290,8 +290,8 @@ fn what_fits_in_memory_needs_no_directory() {
     assert!(done.stderr.starts_with("1\n"), "{done:?}");
 }
 
-/// What comes of a writer that goes on for ever and a command that reads all, when `retry` is
-/// called so and has no place to keep it.
+/// Checks this call with a writer that never ends, a command that reads everything, and no room to
+/// store the input.
 #[track_caller]
 fn check_no_place(call: &str) {
     let (stdin, writer) = pipe();

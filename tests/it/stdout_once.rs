@@ -283,8 +283,8 @@ fn without_a_place_for_it_nothing_is_run() {
     assert!(done.stderr.contains("TMPDIR"), "{done:?}");
 }
 
-/// What a command writes that does not fit where it is kept: there is no success, whatever its
-/// status is, and no retry; the command runs to its end all the same.
+/// Checks a command whose output does not fit where it is kept. It runs to its end, but there is no
+/// success, whatever its status, and no retry.
 #[track_caller]
 fn check_no_room(call: &str, options: &str) {
     let sandbox = Sandbox::new();

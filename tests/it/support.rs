@@ -1,4 +1,4 @@
-//! What the tests speak: a sandbox, calls of `retry` in it, and what came of them.
+//! The vocabulary of the tests: a sandbox, calls of `retry` in it, and their results.
 //!
 //! A call runs in a session of its own, without a terminal, with /dev/null for stdin. Nothing is
 //! waited for by sleeping: a child says `ready`, the test reads it. The end of a call is the end of
@@ -35,7 +35,7 @@ pub(crate) const RETRY: &str = env!("CARGO_BIN_EXE_retry");
 /// Delays that cost a test nothing.
 pub(crate) const FAST: &str = "--base 10ms --cap 10ms --jitter none";
 
-/// How many times as long as in the suite a storm or a soak is to be.
+/// How many times longer than in the suite a storm or a soak takes.
 pub(crate) fn rounds() -> u64 {
     let rounds = std::env::var("RETRY_ROUNDS")
         .ok()
@@ -222,7 +222,7 @@ pub(crate) fn open_to_write(path: &str) -> File {
         .expect("a file to write to")
 }
 
-/// What `retry` with these options, around `failn N CODE`, ends with, and after how many runs.
+/// Checks how `retry` with these options around `failn N CODE` ends, and after how many runs.
 #[track_caller]
 pub(crate) fn check_failn(options: &str, n_and_code: &str, exit: i32, runs: usize) -> Done {
     let sandbox = Sandbox::new();
@@ -257,7 +257,7 @@ pub(crate) fn limited_by(attempts: usize, call: impl Fn(&str) -> Call) -> (Durat
     panic!("no attempt is ever ready");
 }
 
-/// What a script prints; it ends well itself.
+/// Checks what a script prints, and that it exits with 0.
 #[track_caller]
 pub(crate) fn check(script: &str, stdout: &str) -> Done {
     let done = Sandbox::new().bash(script).run();

@@ -151,7 +151,7 @@ fn what_we_may_not_signal_ends_the_retrying_and_is_named() {
 
 #[test]
 fn with_another_namespaces_proc_a_group_has_its_grace() {
-    // Whom that names there are others, or nobody.
+    // In that /proc the pid belongs to another process, or to none.
     let sandbox = Sandbox::new();
     let words = unshare(&["--pid", "--fork", "--kill-child"]);
     let script = "(trap '' TERM; exec sleep 31) & sleep 31; :";

@@ -239,7 +239,8 @@ fn on_a_terminal_lines_carry_no_process_id() {
     );
 }
 
-/// Where a key may hit: `retry` says that it starts, and a moment later there is a command.
+/// A call that a key may hit at its start: `retry` reports the start, and a moment later the
+/// command is there.
 const STARTING: &str = "retry -v -a 1 -- sleep 30";
 
 #[test]
@@ -314,7 +315,8 @@ fn a_terminal_that_is_closed_ends_a_session_that_we_lead() {
     );
 }
 
-/// What a terminal gets to see of a run that fails and one that succeeds, with this environment.
+/// Returns what a terminal shows of a run that fails and of one that succeeds, with this
+/// environment.
 fn coloured(environment: &str) -> (String, String) {
     let mut terminal = Terminal::new();
     let script = r#"sh -c '[ "$RETRY_ATTEMPT" = 2 ]'"#;

@@ -49,7 +49,7 @@ fn rooms() -> Vec<(String, String)> {
     rooms
 }
 
-/// What a room may know besides itself; the order is that of the architecture, bottom to top.
+/// The rooms that each room may use, in the order of the architecture, bottom to top.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("signal", &[]),
     ("sys", &["signal"]),

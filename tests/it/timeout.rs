@@ -1,4 +1,4 @@
-//! `--timeout` and `--kill-after`: what they end, with which status, and that nothing is left of it.
+//! `--timeout` and `--kill-after`: what they end, with which status, and that no process is left.
 
 use std::time::Duration;
 

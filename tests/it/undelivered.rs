@@ -1,4 +1,4 @@
-//! Output that does not get where it belongs is no success.
+//! A run whose output is not delivered is no success.
 
 use crate::schema;
 use crate::support::{FAST, Sandbox, pipe};
@@ -44,8 +44,8 @@ fn no_rule_makes_a_success_of_output_that_nobody_read() {
     }
 }
 
-/// What `retry` says and logs of a command that has ended at once, but whose output nobody reads
-/// until a deadline.
+/// Checks what `retry` reports and logs about a command that has ended at once, but whose output
+/// nobody reads until a deadline.
 #[track_caller]
 fn says_of_what_is_not_read(options: &str, status: u8) {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Who decides which of several things happens next.
+//! The choice of what happens next, where several things may.
 
 use rand::Rng as _;
 use rand::SeedableRng as _;
@@ -7,16 +7,16 @@ use rand::rngs::Xoshiro256PlusPlus;
 /// The decisions of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Choices {
-    /// What was chosen, and of how many.
+    /// Each choice, and the number of alternatives.
     pub(super) made: Vec<(usize, usize)>,
     /// The choices to make first.
     given: Vec<usize>,
-    /// Decides beyond these; without, the first alternative is taken.
+    /// Makes the choices after these. Without it, they are the first alternative.
     generator: Option<Xoshiro256PlusPlus>,
 }
 
 impl Choices {
-    /// These choices, and the first alternative wherever there are more.
+    /// These choices, then always the first alternative.
     pub(super) fn given(given: Vec<usize>) -> Self {
         Self {
             made: Vec::new(),
@@ -48,7 +48,7 @@ impl Choices {
         chosen
     }
 
-    /// Returns what was chosen, without first alternatives at the end.
+    /// Returns the choices, without first alternatives at the end.
     pub(super) fn picked(&self) -> Vec<usize> {
         let mut picked: Vec<usize> = self.made.iter().map(|(chosen, _)| *chosen).collect();
         while picked.last() == Some(&0) {

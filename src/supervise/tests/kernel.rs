@@ -91,10 +91,10 @@ impl Kernel for Simulated {
             }
             let mut moves = world.moves();
             moves.retain(|next| !skipped.contains(next));
-            // Whoever is sent a signal, or executes a program, runs soon.
+            // A process that is sent a signal, or executes a program, runs soon.
             let is_soon = time.is_some_and(|time| time <= SOON) && world.laws.short_waits < 3;
             let is_idle = !moves.iter().any(|next| world.is_soon(*next));
-            // What can happen does so before long.
+            // Events that can happen do not wait for ever.
             let is_due = world.laws.short_waits >= if moves.is_empty() { 300 } else { 8 };
             let may_end = time.filter(|_| (is_idle || is_soon) && !is_due);
             let alternatives = moves.len() + usize::from(may_end.is_some());

@@ -1,4 +1,4 @@
-//! What holds at every moment of every run, however its events are ordered.
+//! The laws that hold at every moment of every run, in whatever order its events come.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -14,7 +14,7 @@ use crate::status::{Exit, Outcome};
 use crate::supervise::kernel::{Target, raw};
 use crate::supervise::signal_queue::{SignalEvent, is_fatal, is_message};
 
-/// What the supervisor is at.
+/// The current phase of the supervisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     #[default]
@@ -25,15 +25,15 @@ enum Phase {
     Over,
 }
 
-/// How often each signal was passed on, or should have been.
+/// The number of times that each signal was passed on, and should have been.
 #[derive(Debug, Default)]
 struct Passed {
-    /// How often at least, and at most.
+    /// The lowest and the highest number of times.
     due: BTreeMap<i32, (usize, usize)>,
     done: BTreeMap<i32, usize>,
 }
 
-/// The memory of what the laws need.
+/// The state that the laws need.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -48,30 +48,30 @@ pub(super) struct Laws {
     fatal: Vec<Signal>,
     /// Whether a fatal signal had arrived when signals were last looked at before a start.
     must_not_start: bool,
-    /// For each arrival of a signal that was not taken yet, whether the terminal gave it to the
-    /// command as well.
+    /// The signals that have arrived and were not taken yet, and whether the terminal sent each to
+    /// the command as well.
     arrived: Vec<(Signal, bool)>,
     passed: Passed,
-    /// The messages that came before there was anybody to pass them on to.
+    /// The messages that came before there was a command to pass them on to.
     early: BTreeMap<i32, usize>,
     sent: Vec<Signal>,
     has_moved: bool,
     idle_wakes: usize,
-    /// The waits that were over since anything happened.
+    /// The waits that ended since the last event.
     pub(super) short_waits: usize,
     fatal_in_delay: bool,
     /// Whether a limit has struck the attempt.
     struck: bool,
     attempts: u64,
     is_hook: bool,
-    /// The end of the command's last run, as the processes have it.
+    /// How the command's last run ended, in the simulated processes.
     last: Option<Outcome>,
     last_struck: bool,
     any_struck: bool,
     left_behind: bool,
     not_before: Duration,
     stop: Option<Reason>,
-    /// Whether a signal has ended a delay, or the hook behind it.
+    /// Whether a signal has ended a delay, or the hook after it.
     in_delay: bool,
     hook_failed: bool,
     too_late: bool,
@@ -79,12 +79,12 @@ pub(super) struct Laws {
     /// Whether anything was written when the attempt had ended.
     writes_late: bool,
     taken: Vec<u8>,
-    /// Whether a hang is what the scenario asks for.
+    /// Whether the scenario asks for a hang.
     pub(super) hangs: bool,
 }
 
 impl Laws {
-    /// Breaks a law, unless one is broken already.
+    /// Records that a law is broken, unless one is recorded already.
     pub(super) fn breaks(&mut self, how: impl Into<String>) {
         self.broken.get_or_insert(how.into());
     }
@@ -192,7 +192,7 @@ impl World {
         self.laws.phase = Phase::Entrance;
     }
 
-    /// A limit has struck: from now on it is settled who must go.
+    /// A limit has struck: from now on it is settled which processes must end.
     pub(super) fn note_listing(&mut self) {
         if !self.laws.struck && self.child.is_some() {
             self.laws.struck = true;
@@ -210,7 +210,7 @@ impl World {
             if matches!(self.laws.phase, Phase::Delay | Phase::Entrance) && is_fatal(signal) {
                 self.laws.fatal_in_delay = true;
             }
-            // Before a start: it is passed on once the command is there.
+            // Before a start: it is passed on when the command runs.
             let will_hear = self.is_holding && is_message(signal);
             if is_fatal(signal) || is_message(signal) {
                 let due = self.laws.passed.due.entry(signal.number()).or_default();
@@ -244,7 +244,7 @@ impl World {
 
     /// We begin to wait.
     pub(super) fn law_of_waits(&mut self, time: Option<Duration>) {
-        // What is held back has a moment to be written.
+        // Held-back output has a moment to be written.
         let moment = if self.laws.must_not_start { 1000 } else { 50 };
         let is_haste = time.is_some_and(|time| time <= Duration::from_millis(moment))
             && self.scenario.job.streams.output != Output::Stream;
@@ -265,14 +265,15 @@ impl World {
             .processes
             .iter()
             .find(|one| one.parent == us && Some(one.pid) != self.child && !one.is_alive());
-        // One that ended after the last look has told us so.
+        // One that ended after the last look has sent us CHLD.
         let is_told = self.queue.iter().any(|event| event.signal == Signal::CHLD);
         if let Some(zombie) = zombie.filter(|_| !is_behind && !is_told) {
             let pid = zombie.pid;
             self.laws.breaks(format!("a wait beside the zombie {pid}"));
         }
         let has_news = self.queue.iter().any(|event| is_fatal(event.signal));
-        // We look after the command; what else is stopped by a key is not for us to continue.
+        // We look after the command. Other processes that a key has stopped are not for us to
+        // continue.
         let is_ours = |one: &Process| Some(one.pid) == self.child || !self.scenario.shares_group;
         let mut deaf = self.processes.iter().filter(|one| one.is_deaf());
         if !has_news && deaf.any(is_ours) {
@@ -289,13 +290,14 @@ impl World {
         } else {
             self.laws.idle_wakes += 1;
         }
-        // One for the signals of before, and one for what was read only in part.
+        // One wake is for earlier signals, and one for data that was read only in part.
         if self.laws.idle_wakes > 4 {
             self.laws.breaks("it is woken again and again for nothing");
         }
     }
 
-    /// A wait has ended because its time was over: should it have ended before?
+    /// A wait has ended because its time was over. Checks that nothing should have ended it
+    /// earlier.
     pub(super) fn law_of_time(&mut self, waited: Duration) {
         self.laws.idle_wakes = 0;
         if self.laws.phase != Phase::Attempt || waited <= Duration::from_millis(20) {
@@ -316,7 +318,7 @@ impl World {
         }
     }
 
-    /// Nothing will happen any more, and we wait for it.
+    /// We wait, but nothing will happen any more.
     pub(super) fn law_of_hangs(&mut self) {
         let child = self.our_child();
         let may_hang = child.is_some_and(|child| child.is_alive() && !child.is_deaf());
@@ -338,7 +340,7 @@ impl World {
         }
     }
 
-    /// The supervisor tells of an event.
+    /// The supervisor reports an event.
     pub(super) fn hear(&mut self, event: &Event<'_>) {
         self.tell(|| format!("event: {event:?}"));
         match event {
@@ -440,7 +442,7 @@ impl World {
         }
     }
 
-    /// The run is over: its exit status is the one that the processes and the signals tell.
+    /// The run is over. Its exit status must follow from the processes and signals.
     pub(super) fn law_of_the_end(&mut self, exit: Exit) {
         let first_fatal = self.laws.fatal.first().copied();
         let own = match (&self.laws.last, self.laws.last_struck) {
@@ -452,7 +454,7 @@ impl World {
             _ => None,
         };
         let is_early = self.laws.in_delay || self.laws.must_not_start;
-        // Of signals that were pending together nobody can tell the order.
+        // The order of signals that were pending together is unknown.
         let arrived = |exit: Exit| {
             let fatal = &self.laws.fatal;
             matches!(exit, Exit::Raise(signal) if fatal.contains(&signal) || is_message(signal))

@@ -1,10 +1,10 @@
-//! Scenarios by chance, larger than those of which all orders can be tried.
+//! Random scenarios, too large to try all of their orders.
 
 use rand::Rng as _;
 use rand::SeedableRng as _;
 use rand::rngs::Xoshiro256PlusPlus;
 
-/// Options of which each scenario has one line.
+/// Lines of options; each scenario has one.
 const OPTIONS: &[&str] = &[
     "-a 3",
     "-a 3 --timeout 10s",
@@ -24,7 +24,7 @@ const OPTIONS: &[&str] = &[
     "-a 3 --stop-if zzz --idle-timeout 10s",
 ];
 
-/// The sides of a die, and what it shows.
+/// A die, which makes random choices.
 pub(super) struct Die(Xoshiro256PlusPlus);
 
 impl Die {

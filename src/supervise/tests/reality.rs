@@ -1,4 +1,5 @@
-//! The simulated processes beside real ones: the same script, the same outcome at every step.
+//! Compares the simulated processes with real ones: the same script must have the same outcome at
+//! every step.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -23,7 +24,8 @@ use crate::status::Outcome;
 use crate::supervise::kernel::system::outcome;
 use crate::supervise::kernel::{Target, Which, linux as table, raw};
 
-/// A process that does what it is told, a line at a time. It answers where nobody could see it.
+/// A process that obeys commands, a line at a time. It answers each whose effect cannot be
+/// observed.
 const PUPPET: &str = r#"
 use POSIX qw(setsid setpgid _exit EINTR);
 my ($dir, $number) = @ARGV;
@@ -62,7 +64,7 @@ sub serve {
 serve($number);
 "#;
 
-/// How long a machine may take at most.
+/// The longest that a machine may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process as both worlds see it.
@@ -72,7 +74,7 @@ enum Seen {
     Zombie,
     Alive {
         is_stopped: bool,
-        /// The number of its parent; none for one that is no part of the script.
+        /// The number of its parent; none if that is not part of the script.
         parent: Option<usize>,
         /// The number of the leader of its group.
         group: Option<usize>,
@@ -268,7 +270,7 @@ impl Both {
         let entry = table::processes(Which::One(Pid::from_raw(pid).expect("a pid")));
         match entry.unwrap_or_default().pop() {
             None => Seen::Gone,
-            // How soon init reaps is no rule of the kernel.
+            // The kernel has no rule about how soon init reaps.
             Some(stat) if stat.has_ended && !self.is_parent(stat.parent) => Seen::Gone,
             Some(stat) if stat.has_ended => Seen::Zombie,
             Some(stat) => {

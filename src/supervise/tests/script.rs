@@ -169,7 +169,7 @@ fn parsed(text: &str) -> Script {
     list(text).iter().map(|text| step(text)).collect()
 }
 
-/// Splits at commas outside of parentheses.
+/// Splits a text at commas that are not in parentheses.
 fn list(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     let mut depth = 0;

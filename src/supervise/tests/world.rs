@@ -80,8 +80,8 @@ pub(super) struct Process {
     pub(super) launch: Option<u64>,
     /// Whether it had left its attempt before a limit struck.
     pub(super) is_exempt: bool,
-    /// The same, but for those that such a process has started since, and what the hook has left
-    /// in the tick in which the command was started.
+    /// The same, for processes that such a process has started since, and for those that the hook
+    /// left in the tick in which the command was started.
     pub(super) has_left: bool,
     /// The signals that we have sent to it, a bit each.
     asked: u64,
@@ -119,8 +119,8 @@ pub(super) enum Move {
     Outside,
 }
 
-/// The aspects of the world that a call of ours looks at; only what changes one of them needs to be
-/// tried before it as well as behind it.
+/// The aspects of the world that a call of ours looks at. Only a move that changes one of them is
+/// tried both before and after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
     /// The signals sent to us.
@@ -260,7 +260,7 @@ impl World {
         self.laws.is_broken()
     }
 
-    /// Lets things happen before a call that looks at something.
+    /// Makes moves before a call that looks at these aspects.
     pub(super) fn interleave(&mut self, looks: Looks) {
         self.calls += 1;
         if self.calls > MOST_CALLS {
@@ -277,8 +277,8 @@ impl World {
         }
     }
 
-    /// Makes one of these moves. Those before it are not made at the same moment, unless it makes a
-    /// difference which of the two comes first: that order is tried as well, and comes to the same.
+    /// Makes one of these moves. The moves before it wait for another moment if the order makes no
+    /// difference, because the other order is tried as well and has the same result.
     pub(super) fn make_one(&mut self, moves: &[Move], chosen: usize, skipped: &mut Vec<Move>) {
         let next = moves[chosen];
         skipped.extend(&moves[..chosen]);
@@ -306,7 +306,7 @@ impl World {
             let pid = process.pid;
             if Self::has_work(process) {
                 moves.push(Move::Receive(pid));
-                // What is under way may come first.
+                // An action under way may come first.
                 let is_ending = matches!(process.step(), None | Some(Step::Exit(_)));
                 if process.state == State::Running && is_ending {
                     moves.push(Move::Step(pid));
@@ -443,7 +443,7 @@ impl World {
             Outside::Key(signal) => {
                 // A hang-up goes to the leader of the session alone, as long as there is one.
                 let is_for_all = signal != Signal::HUP || !self.us.leads_session;
-                // One that has left our group gets no key with us, nor would it without us.
+                // A process that has left our group gets no key, with or without us.
                 let is_given = is_for_all && self.scenario.shares_group && self.child.is_some();
                 self.signal_us(signal, true, is_given);
                 let group = self.group;
@@ -462,7 +462,7 @@ impl World {
             }
             Outside::Stranger => {
                 let mut stranger = self.process(Rc::new([Step::Hang]), SHELL);
-                // Of other pids nobody but a pidfd could tell in time.
+                // For other pids, only a pidfd could show it in time.
                 if !self.laws.is_reaped(stranger.pid) {
                     stranger.pid += 1000;
                 }
@@ -929,7 +929,7 @@ impl World {
 
     /// Returns the live processes of a launch that a limit must end.
     pub(super) fn left_of(&self, launch: u64) -> Vec<i32> {
-        // Where processes cannot be listed, those that leave the group are lost sight of.
+        // Where processes cannot be listed, those that leave the group cannot be seen.
         let is_seen =
             |process: &Process| self.scenario.lists_processes || process.group == self.launch_group;
         let left = self.processes.iter().filter(|process| {

@@ -1,10 +1,10 @@
-//! What came of a call, and what is expected of it.
+//! The result of a call, and checks of it.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) status: ExitStatus,
@@ -73,7 +73,7 @@ impl Done {
     }
 }
 
-/// What stands behind `retry[PID]: `.
+/// Returns the text after `retry[PID]: `.
 fn own_line(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("retry[")?;
     let (pid, said) = rest.split_once("]: ")?;

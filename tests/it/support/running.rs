@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{AT_ONCE, Done, await_alone, hang, send};
 
-/// What a call writes, as it comes.
+/// The output of a call, as it comes.
 pub(crate) struct Stream {
     chunks: Receiver<Vec<u8>>,
     seen: Vec<u8>,
@@ -60,7 +60,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What was read until now.
+    /// Returns the text read so far.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.seen).into_owned()
     }
