@@ -161,7 +161,7 @@ impl Attempts {
     /// The default number of runs.
     pub(crate) const USUAL: Self = Self::AtMost(5);
 
-    /// Parses a count of at least 1 (saturating), or `inf`.
+    /// Parses a count of at least 1, or `inf`.
     ///
     /// # Errors
     /// A sentence that says what is wrong.
@@ -173,9 +173,13 @@ impl Attempts {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err("write a whole number of at least 1, or inf for no limit".into());
         }
-        match text.parse().unwrap_or(u64::MAX) {
-            0 => Err("0 attempts would never run the command; use 1 or more, or inf".into()),
-            count => Ok(Self::AtMost(count)),
+        match text.parse() {
+            Ok(0) => Err("0 attempts would never run the command; use 1 or more, or inf".into()),
+            Ok(count) => Ok(Self::AtMost(count)),
+            Err(_) => Err(format!(
+                "write a whole number up to {}, or inf for no limit",
+                u64::MAX
+            )),
         }
     }
 

@@ -249,6 +249,11 @@ fn each_wrong_use_of_streams_has_its_own_sentence() {
 }
 
 #[test]
+fn a_lone_dash_names_no_file() {
+    check("a_lone_dash_names_no_file");
+}
+
+#[test]
 fn what_fails_by_its_output_is_something_to_retry() {
     job("--stop-on any,signal,timeout,spawn --fail-if x true");
 }

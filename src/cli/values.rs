@@ -107,10 +107,12 @@ pub(super) fn parse_hook(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses the name of a file, which may be any bytes.
-pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|name| match no_option(&name.to_string_lossy())? {
+/// Parses the name of a file, which may be any bytes. Many programs take a lone dash for a standard
+/// stream; here it is an error, which says `instead`.
+pub(super) fn path(instead: &'static str) -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(move |name| match no_option(&name.to_string_lossy())? {
         "" => Err(String::from("it is empty; write the name of a file")),
+        "-" => Err(format!("{instead}; for a file of that name write ./-")),
         _ => Ok(PathBuf::from(name)),
     })
 }
@@ -137,6 +139,10 @@ pub(super) fn parse_heads(text: &str) -> Result<RetryAfterSource, String> {
         "output" => Ok(RetryAfterSource::Output),
         "stdout" => Ok(RetryAfterSource::Only(Stream::Stdout)),
         "stderr" => Ok(RetryAfterSource::Only(Stream::Stderr)),
+        "@-" => Err(
+            "for headers on stdout (curl -D -) use stdout; for a file of that name write @./-"
+                .into(),
+        ),
         _ => match text.strip_prefix('@') {
             Some(file) if !file.is_empty() => Ok(RetryAfterSource::File(file.into())),
             _ => Err(

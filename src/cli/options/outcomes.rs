@@ -103,10 +103,11 @@ options! {
         /// File shared by all runs that name it
         ///
         /// It holds what --budget and --concurrency count. Each retry of any of these runs takes
-        /// one from the budget. First attempts take nothing, and a success gives back a tenth. The file is created if it does not exist.
-        /// If it cannot be used, retry warns once, and nothing is limited.
-        #[arg(long, value_name = "PATH", value_parser = path(), allow_hyphen_values = true)]
-        #[arg(value_hint = ValueHint::FilePath)]
+        /// one from the budget. First attempts take nothing, and a success gives back a tenth of a
+        /// retry. The file is created if it does not exist. If it cannot be used, retry warns once,
+        /// and nothing is limited.
+        #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+        #[arg(value_parser = path("what is shared needs a file"))]
         pub(in crate::cli) shared: Option<PathBuf>,
 
         /// Retries that a full budget allows [default: 10]

@@ -99,8 +99,8 @@ options! {
         /// It records each attempt and its outcome, each delay, and why the run ended, but never
         /// the command's arguments. Several runs may write to the same file. If the file cannot be
         /// written, retry warns once and goes on.
-        #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
-        #[arg(value_hint = ValueHint::FilePath)]
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+        #[arg(value_parser = path("for events on stderr use --log-format json"))]
         pub(in crate::cli) log: Option<PathBuf>,
 
         /// Name of this run in messages and events
@@ -143,8 +143,8 @@ options! {
         /// Write one option per line, as 'name value' or 'name=value', without dashes or quotes. A
         /// line that begins with # is a comment. The file cannot name the command. Without this
         /// option, retry reads the file named by RETRY_POLICY.
-        #[arg(long, value_name = "FILE", value_parser = path(), allow_hyphen_values = true)]
-        #[arg(value_hint = ValueHint::FilePath)]
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+        #[arg(value_parser = path("options are not read from stdin"))]
         pub(in crate::cli) policy: Option<PathBuf>,
 
         /// auto, new or inherit [default: auto]

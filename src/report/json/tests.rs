@@ -416,7 +416,7 @@ fn milliseconds_are_rounded_half_up_and_never_too_large_for_a_reader() {
         assert_eq!(millis(Duration::from_nanos(nanos)), shown);
     }
     assert_eq!(millis(Duration::MAX), (1 << 53) - 1);
-    let job = job("-a 99999999999999999999 --cap 99999999999999w --timeout 99999999999999w");
+    let job = job("-a 18446744073709551615 --cap 99999999999999w --timeout 99999999999999w");
     let log = log(&job, Script::new(vec![exits(0)]));
     assert!(log.contains(r#""max_attempts":9007199254740991,"max_retries":9007199254740991,"#));
     assert!(log.contains(r#""timeout_ms":9007199254740991,"#), "{log}");
