@@ -1,23 +1,28 @@
 //! Sentences about why a run ends.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::duration::{Shown, parse_duration};
 use crate::escape;
 use crate::event::Ended;
+use crate::job::Sharing;
 use crate::patterns::Pattern;
 use crate::policy::{Policy, Reason};
 use crate::status::{FaultClass, Outcome};
 use crate::status_set::StatusList;
 
 /// Returns why there is no retry, after a colon; empty if the numbers in the line say it.
-pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> String {
+pub(super) fn because(
+    policy: &Policy,
+    sharing: Option<&Sharing>,
+    ended: &Ended<'_>,
+    reason: &Reason,
+) -> String {
     let noun = ended.ending.outcome.noun();
     match reason {
-        Reason::Budget => {
-            ": budget: shared retry budget used up (--budget)".into()
-        }
+        Reason::Budget => format!(": budget: {}", budget(sharing)),
         Reason::Stdin => {
             ": stdin: input already read from the pipe is lost; use --stdin replay to repeat it, --stdin null to send none, or --stdin inherit to retry without it".into()
         }
@@ -51,6 +56,18 @@ pub(super) fn because(policy: &Policy, ended: &Ended<'_>, reason: &Reason) -> St
             format!(": {}", deadline(policy, *delay, *server_wait, ended.total))
         }
     }
+}
+
+/// Says that the shared budget allows no retry.
+fn budget(sharing: Option<&Sharing>) -> String {
+    let (tokens, path) = sharing.map_or((0, Path::new("")), |sharing| {
+        (sharing.budget.tokens, sharing.path.as_path())
+    });
+    if tokens == 0 {
+        return "--budget 0 allows no retries".into();
+    }
+    let path = escape::shortened(&escape::escaped(path.as_os_str()));
+    format!("the shared retry budget of {tokens} in {path} is used up (--budget)")
 }
 
 fn not_listed(policy: &Policy, outcome: &Outcome) -> String {

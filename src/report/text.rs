@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::duration::Shown;
 use crate::escape;
 use crate::event::{Ended, Event};
-use crate::job::{Job, Verbosity};
+use crate::job::{Job, Sharing, Verbosity};
 use crate::numbers::Attempts;
 use crate::policy::{Decision, Policy, Reason, Success};
 use crate::report::Warning;
@@ -37,6 +37,7 @@ pub(crate) struct Text<'a> {
     /// The name of the run, if it is not that of the program.
     run_name: Option<&'a str>,
     policy: &'a Policy,
+    sharing: Option<&'a Sharing>,
     idle_timeout: Option<Duration>,
     verbosity: Verbosity,
 }
@@ -51,6 +52,7 @@ impl<'a> Text<'a> {
             program,
             run_name: job.name.as_deref(),
             policy,
+            sharing: job.sharing.as_ref(),
             idle_timeout: job.supervision.idle_timeout,
             verbosity,
         }
@@ -204,7 +206,7 @@ impl<'a> Text<'a> {
                 ))
             }
             _ => {
-                let because = reason::because(self.policy, ended, reason);
+                let because = reason::because(self.policy, self.sharing, ended, reason);
                 Stopped::GivingUp {
                     failed: self.failed(ended),
                     end: format!(

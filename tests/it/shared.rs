@@ -23,8 +23,12 @@ fn a_spent_budget_ends_the_run_with_the_last_status_and_says_so() {
         )
         .run();
     done.exits(4).stdout_is("x\nx\nx\n");
+    let said = done.said();
+    let last = said.last().expect("a line");
     assert!(
-        done.stderr.contains("giving up") && done.stderr.contains(": budget: "),
+        last.contains("; giving up after ")
+            && last
+                .ends_with(": budget: the shared retry budget of 2 in bud is used up (--budget)"),
         "{done:?}"
     );
     // With the same budget none is left, with a larger one there is, and with a budget of 0 there
@@ -39,6 +43,15 @@ fn a_spent_budget_ends_the_run_with_the_last_status_and_says_so() {
             .count()
     };
     assert_eq!((again(2), again(3), again(0)), (1, 2, 1));
+}
+
+#[test]
+fn a_budget_of_none_says_that_it_allows_no_retries() {
+    let options = format!("{FAST} --shared bud --budget 0");
+    let done = Sandbox::new().retry_sh(&options, "exit 4").run();
+    done.exits(4).says(&[
+        "sh: attempt 1/5 failed: exit 4 after …; giving up after …: budget: --budget 0 allows no retries",
+    ]);
 }
 
 #[test]
