@@ -6,13 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use crate::event::Event;
 use crate::job::Job;
 
-/// Options of ours that few commands have.
-const OURS: [&str; 17] = [
+/// Options of ours that few commands have. Many have a `--timeout`, `--name`, `--output` or `-a`.
+const OURS: [&str; 24] = [
     "--attempts",
     "--base",
+    "--delay",
     "--cap",
-    "--jitter",
     "--backoff",
+    "--factor",
+    "--jitter",
     "--deadline",
     "--reserve",
     "--kill-after",
@@ -24,7 +26,12 @@ const OURS: [&str; 17] = [
     "--stop-if",
     "--success-if",
     "--fail-if",
+    "--retry-after",
+    "--retry-after-max",
     "--before-retry",
+    "--budget",
+    "--budget-refill",
+    "--process-group",
 ];
 
 /// Programs that expand variables in their words.
@@ -116,10 +123,17 @@ mod tests {
         let passed = |option: &str| vec![Event::OptionPassed(option.into())];
         assert_eq!(notes("curl --attempts 3 URL", true), passed("--attempts"));
         assert_eq!(notes("curl --cap=3s URL", true), passed("--cap"));
+        assert_eq!(notes("curl --delay=3s URL", true), passed("--delay"));
+        for option in OURS {
+            let call = format!("curl {option} 3 URL");
+            assert_eq!(notes(&call, true), passed(option), "{call}");
+        }
         for call in [
             "-a 3 -- curl --attempts 3 URL",
             "curl --retry 3 URL",
             "curl --timeout 3",
+            "docker run --name x",
+            "ls -a",
         ] {
             assert_eq!(notes(call, true), [], "{call}");
         }

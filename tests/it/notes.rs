@@ -23,12 +23,12 @@ fn noted(words: &[&str], exit: i32) -> Vec<String> {
 
 #[test]
 fn options_behind_the_command_are_noted_if_it_fails() {
-    let notes = noted(&["sh", "-c", "exit 7", "sh", "--attempts", "3"], 7);
-    assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(
-        notes[0].contains("--attempts was passed to the command"),
-        "{notes:?}"
-    );
+    for option in ["--attempts", "--delay", "--factor", "--retry-after"] {
+        let notes = noted(&["sh", "-c", "exit 7", "sh", option, "3"], 7);
+        assert_eq!(notes.len(), 1, "{option}: {notes:?}");
+        let expected = format!("{option} was passed to the command");
+        assert!(notes[0].contains(&expected), "{notes:?}");
+    }
     for (words, exit) in [
         (["--", "sh", "-c", "exit 7", "sh", "--attempts"], 7),
         (["sh", "-c", "exit 0", "sh", "--attempts", "3"], 0),
