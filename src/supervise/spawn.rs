@@ -195,8 +195,10 @@ fn attempt_vars(attempt: &Attempt<'_>) -> io::Result<[CString; 3]> {
     ])
 }
 
-/// Formats a time in seconds, with milliseconds: no more than there is.
+/// Formats the time until a limit in seconds, with milliseconds, rounded down. It is never 0, which
+/// means no limit to `curl -m`, timeout(1) and our own `--deadline`.
 fn seconds(time: Duration) -> String {
+    let time = time.max(Duration::from_millis(1));
     format!("{}.{:03}", time.as_secs(), time.subsec_millis())
 }
 

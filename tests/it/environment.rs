@@ -81,11 +81,24 @@ fn the_command_is_told_how_much_time_it_has_until_the_first_limit() {
 }
 
 #[test]
+fn a_limit_is_never_told_as_the_zero_that_means_none() {
+    // CONT ends nothing, so the command has time to tell.
+    let options = "-q -a 1 --timeout 900us --signal CONT --kill-after 1h";
+    let done = Sandbox::new()
+        .retry_sh(options, "echo $RETRY_TIME_LEFT")
+        .run();
+    done.stdout_is("0.001\n").stderr_is("");
+}
+
+#[test]
 fn a_client_can_be_given_the_time_that_is_left() {
     // The time is what timeout(1), curl -m and a retry within take.
     check(
-        "retry -q -a 1 --timeout 60s -- sh -c 'timeout \"$RETRY_TIME_LEFT\" true && retry --deadline \"$RETRY_TIME_LEFT\" true'; echo $?",
-        "0\n",
+        "for limit in 60s inf; do
+            retry -q -a 1 --timeout $limit -- sh -c 'left=${RETRY_TIME_LEFT:-0}
+                timeout $left true && retry --deadline $left true'; echo $?
+        done",
+        "0\n0\n",
     );
 }
 
