@@ -235,3 +235,17 @@ fn our_lines_begin_a_line_whatever_the_command_has_left_unfinished() {
         assert_eq!(shown[ours - 1].trim_start(), before, "{shown:?}");
     }
 }
+
+#[test]
+fn our_lines_follow_an_unfinished_one_where_nothing_may_move_the_cursor() {
+    for environment in ["TERM=dumb", "TERM=", "-u TERM", "TERM=xterm CI=1"] {
+        let mut terminal = Terminal::new();
+        terminal.enter(&format!(
+            "env {environment} retry -a 1 -- sh -c 'printf unfinished; exit 3'; echo rc=$?"
+        ));
+        terminal.await_text("rc=3");
+        let printed = terminal.printed_as_it_came();
+        let expected = "unfinishedretry: sh: attempt 1/1 failed: exit 3";
+        assert!(printed.contains(expected), "{environment}: {printed:?}");
+    }
+}

@@ -23,15 +23,16 @@ options! {
         /// LIST is a comma-separated list of exit codes and ranges (1,5-9,75), signal names (KILL,
         /// SIGTERM), and the words any (1-255), signal (death by any signal), timeout (a time limit
         /// expired) and spawn (the system was short of resources to start the command). A code from
-        /// 129 to 192 also means death by a signal: 137 is KILL. INT, QUIT and PIPE must be named
-        /// or given singly; ranges and words do not include them. Time-outs need the word timeout.
+        /// 129 to 192 also means death by a signal: 137 is KILL. INT, QUIT and PIPE match only by
+        /// name or by a single code (130), not by a range or a word. Only the word timeout matches
+        /// a time-out.
         #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
         pub(in crate::cli) retry_on: Option<StatusList>,
 
         /// Never retry these outcomes; wins over --retry-on
         ///
-        /// A LIST as for --retry-on. A shell that cannot find its command exits with 127; use
-        /// --stop-on 126,127 not to retry that.
+        /// A LIST as for --retry-on. A shell that cannot find its command exits with 127; to stop
+        /// there, use --stop-on 126,127.
         #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
         pub(in crate::cli) stop_on: Option<StatusList>,
 
@@ -83,7 +84,8 @@ options! {
         /// --headers and gh api -i. output means stdout and stderr. @FILE is a file that the
         /// command writes, as with curl -D FILE. The last response decides. The delay is never
         /// shorter than the server asks, and a random part is added, because other clients were
-        /// told the same. Without such headers the normal backoff is used.
+        /// told the same. Without such headers the normal backoff is used. With output, stdout or
+        /// stderr, the command writes to a pipe, not to a terminal.
         #[arg(long, value_name = "WHERE", value_parser = parse_heads, allow_hyphen_values = true)]
         pub(in crate::cli) retry_after: Option<RetryAfterSource>,
 

@@ -55,11 +55,11 @@ options! {
     pub(in crate::cli) struct BetweenOptions {
         /// Shell command to run before each retry
         ///
-        /// sh -c runs it after the delay, but not before the first attempt. If it fails, there is
-        /// no retry, and the exit status is that of the last attempt. RETRY_ATTEMPT is the number
-        /// of the coming attempt, and RETRY_LAST_STATUS the outcome of the previous one. Its stdin
-        /// is empty, and its output goes to stderr. --timeout and --deadline apply to it;
-        /// --idle-timeout does not.
+        /// sh -c runs CMD after the delay, but not before the first attempt. If CMD fails, there is
+        /// no retry, and the exit status is that of the last attempt. CMD sees the number of the
+        /// coming attempt as RETRY_ATTEMPT, and the outcome of the previous one as
+        /// RETRY_LAST_STATUS. Its stdin is empty, and its output goes to stderr. --timeout and
+        /// --deadline apply to it; --idle-timeout does not.
         #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
         #[arg(value_parser = text(parse_hook))]
         pub(in crate::cli) before_retry: Option<String>,
@@ -73,8 +73,8 @@ options! {
     pub(in crate::cli) struct ReportOptions {
         /// Write nothing to stderr
         ///
-        /// Usage errors and failures of retry itself are still reported. The last of -q and -v
-        /// wins.
+        /// Usage errors and failures of retry itself are still reported; a command that cannot be
+        /// run is not. The last of -q and -v wins.
         #[arg(short, long, overrides_with = "verbose")]
         pub(in crate::cli) quiet: bool,
 
