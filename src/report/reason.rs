@@ -61,7 +61,8 @@ pub(super) fn because(
 /// Says that the shared budget allows no retry.
 fn budget(sharing: Option<&Sharing>) -> String {
     let (tokens, path) = sharing.map_or((0, Path::new("")), |sharing| {
-        (sharing.budget.tokens, sharing.path.as_path())
+        let tokens = sharing.budget.map_or(0, |budget| budget.tokens);
+        (tokens, sharing.path.as_path())
     });
     if tokens == 0 {
         return "--budget 0 allows no retries".into();

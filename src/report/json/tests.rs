@@ -372,7 +372,7 @@ fn text_names_each_reason_by_the_word_of_the_log() {
             took: ms(1),
             total: ms(8000),
         };
-        let text = reason::because(&job.policy, &ended, &reason);
+        let text = reason::because(&job.policy, None, &ended, &reason);
         let word = Codes::of(&job.policy, &ending, &Decision::Stop(reason)).reason;
         assert!(text.contains(word), "no {word} in {text}");
     }
