@@ -200,7 +200,6 @@ fn foretell(job: &Job, crowd: Option<Crowd>) -> Result<Exit> {
     let seed = job
         .seed
         .map_or_else(|| chance::short_seed(&job.policy), Ok)?;
-    let draws = |client| draws(seed, client);
     show(&plan::shown(job, crowd, seed, &draws))
 }
 

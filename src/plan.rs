@@ -36,13 +36,13 @@ use schedule::{LastAttempts, attempts, last_retry};
 const MOST_ROWS: u64 = 20;
 
 /// Returns the plan for a job, in the format that the job asks for, with the herd of this many
-/// clients. `draws` gives each client its own draws in [0, 1): always the same for the same client,
-/// and for client 0 those of a run with this seed.
+/// clients. `draws` gives each client its own draws in [0, 1): always the same for the same seed and
+/// client, and for client 0 those of a run with this seed.
 pub(crate) fn shown<D: FnMut() -> f64>(
     job: &Job,
     crowd: Option<job::Crowd>,
     seed: u64,
-    draws: &impl Fn(u32) -> D,
+    draws: &impl Fn(u64, u32) -> D,
 ) -> String {
     let mut plan = Plan::new(&job.policy, seed, draws);
     let budget = job.budget();
@@ -54,7 +54,7 @@ pub(crate) fn shown<D: FnMut() -> f64>(
         Herd::new(
             &job.policy,
             plan.most_attempts(),
-            (crowd.clients, draws),
+            (crowd.clients, &|client| draws(seed, client)),
             bounds,
         )
     });
@@ -100,8 +100,10 @@ struct Sample {
 }
 
 impl Plan {
-    fn new<D: FnMut() -> f64>(policy: &Policy, seed: u64, draws: &impl Fn(u32) -> D) -> Self {
+    fn new<D: FnMut() -> f64>(policy: &Policy, seed: u64, draws: &impl Fn(u64, u32) -> D) -> Self {
         let retries = schedule::retries(policy.attempts);
+        // The same options have the same totals, whatever the seed of the sample.
+        let of_run = |run| draws(0, run);
         let free = Policy {
             deadline: None,
             ..simulated(policy, u64::MAX)
@@ -145,17 +147,17 @@ impl Plan {
             retries,
             rows: table.rows(),
             rest: table.rest(),
-            expected: expected(policy, policy.backoff.jitter, draws),
+            expected: expected(policy, policy.backoff.jitter, &of_run),
             worst: bounded(total, available),
             worst_with_timeout: timeout.and_then(|_| bounded(total_with_timeouts, policy.deadline)),
             cap_from: table.cap_from,
             last: last_attempts,
-            sample: Sample::new(policy, seed, &mut draws(0)),
+            sample: Sample::new(policy, seed, &mut draws(seed, 0)),
             is_cut: is_cut(policy, last_at_worst),
             is_cut_with_timeout: policy
                 .deadline
                 .is_some_and(|all| total_with_timeouts.is_none_or(|total| total > nanos(all))),
-            by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter, draws))),
+            by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter, &of_run))),
             herd: None,
         }
     }

@@ -33,13 +33,11 @@ fn asked(flags: &str) -> (Job, Option<job::Crowd>) {
 fn text(flags: &str) -> String {
     let (job, crowd) = asked(flags);
     let seed = job.seed.unwrap_or(7);
-    shown(&job, crowd, seed, &|client| {
-        crate::chance::draws(seed, client)
-    })
+    shown(&job, crowd, seed, &crate::chance::draws)
 }
 
 fn plan(policy: &Policy) -> Plan {
-    Plan::new(policy, 7, &|client| crate::chance::draws(7, client))
+    Plan::new(policy, 7, &crate::chance::draws)
 }
 
 fn planned(flags: &str) -> Plan {
@@ -438,7 +436,7 @@ proptest! {
                 // Without delays, or end, every such plan would be simulated as far as it can be.
                 capacity: job.policy.attempts.most().filter(|most| *most < 100).map(|_| job::Capacity { attempts: 2, window: Duration::from_secs(1) }),
             });
-            let shown = shown(&job, crowd, u64::MAX, &|client| crate::chance::draws(u64::MAX, client));
+            let shown = shown(&job, crowd, u64::MAX, &crate::chance::draws);
             prop_assert!(shown.ends_with('\n'));
             if format == Format::Text {
                 for line in shown.lines().filter(|line| !line.starts_with("sample ")) {
@@ -450,7 +448,7 @@ proptest! {
 
     #[test]
     fn every_run_stays_within_the_rows_and_the_totals(policy in any_policy(), seed in any::<u64>()) {
-        let plan = Plan::new(&policy, seed, &|client| crate::chance::draws(seed, client));
+        let plan = Plan::new(&policy, seed, &crate::chance::draws);
         let delays = run(&policy, 41, &mut crate::chance::draws(seed, 3));
         let mut total = 0;
         for (index, delay) in delays.iter().enumerate() {
@@ -511,7 +509,7 @@ proptest! {
 
     #[test]
     fn the_sample_is_the_run_of_its_seed(policy in any_policy(), seed in any::<u64>()) {
-        let plan = Plan::new(&policy, seed, &|client| crate::chance::draws(seed, client));
+        let plan = Plan::new(&policy, seed, &crate::chance::draws);
         let mut delays = run(&policy, 22, &mut crate::chance::draws(seed, 0));
         prop_assert_eq!(plan.sample.goes_on, delays.len() > 20);
         delays.truncate(20);

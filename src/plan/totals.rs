@@ -8,7 +8,6 @@ use super::chart::counted_retries;
 use super::expected::Expected;
 use super::rows::Allowed;
 use super::schedule::LastAttempts;
-use crate::backoff::Curve;
 use crate::duration::{Shown, from_nanos};
 use crate::escape::{escaped, shortened};
 use crate::job::Job;
@@ -37,11 +36,10 @@ pub(super) fn totals(job: &Job, plan: &Plan) -> Vec<String> {
         ));
     }
     let cap = Shown(job.policy.backoff.cap);
-    match plan.cap_from {
-        Some(retry) => lines.push(format!("the cap of {cap} applies from retry {retry} on")),
-        None if job.policy.backoff.curve == Curve::Constant => {}
-        None => lines.push(format!("the cap of {cap} is never reached")),
-    }
+    lines.push(plan.cap_from.map_or_else(
+        || format!("the cap of {cap} is never reached"),
+        |retry| format!("the cap of {cap} applies from retry {retry} on"),
+    ));
     if let (Some(deadline), Some(last)) = (job.policy.deadline, &plan.last) {
         lines.extend(last_attempts(deadline, last, plan));
     }
