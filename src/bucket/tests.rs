@@ -105,7 +105,13 @@ fn a_clock_that_goes_back_and_forth_earns_nothing_by_it() {
 fn nothing_comes_back_until_a_clock_that_was_set_back_has_caught_up() {
     // A whole refill takes 1000 seconds, and clocks may differ by 300.
     let budget = budget(10, "1/100s");
-    for (set_back_to, then) in [(4990, 5000), (4701, 5000), (4100, 5000), (3999, 3999)] {
+    for (set_back_to, then) in [
+        (4990, 5000),
+        (4701, 5000),
+        (4100, 5000),
+        (4000, 5000),
+        (3999, 3999),
+    ] {
         let mut bucket = Bucket::new(secs(0));
         assert_eq!(takes(&mut bucket, &budget, secs(5000)), 10);
         for now in set_back_to..then + 100 {

@@ -95,16 +95,20 @@ pub(super) fn command() -> Command {
     explained(Cli::command(), &texts)
 }
 
-/// Options, by name, and the lines of their descriptions.
-pub(super) type Texts = &'static [(&'static str, &'static str)];
+/// Options by name, with the names of their values and the lines of their descriptions.
+pub(super) type Texts = &'static [(&'static str, Option<&'static str>, &'static str)];
 
-/// Defines a struct of options, and `TEXTS` with the description of each.
+/// Defines a struct of options, and `TEXTS` with what only the help needs of each: a call is parsed
+/// without it.
 macro_rules! options {
+    (@value) => { None };
+    (@value $value:literal) => { Some($value) };
     (
         $(#[$attribute:meta])*
         $vis:vis struct $name:ident {
             $(
                 $(#[doc = $line:literal])*
+                $(#[value($value:literal)])?
                 $(#[arg($($arg:tt)*)])*
                 $field_vis:vis $field:ident: $type:ty,
             )*
@@ -120,8 +124,11 @@ macro_rules! options {
 
         impl $name {
             /// The help of each of these options.
-            $vis const TEXTS: $crate::cli::options::Texts =
-                &[$((stringify!($field), concat!($($line, "\n"),*))),*];
+            $vis const TEXTS: $crate::cli::options::Texts = &[$((
+                stringify!($field),
+                $crate::cli::options::options!(@value $($value)?),
+                concat!($($line, "\n"),*),
+            )),*];
         }
     };
 }
@@ -130,13 +137,19 @@ use options;
 /// Adds the help of its options to a command.
 fn explained(command: Command, texts: &[Texts]) -> Command {
     let texts = texts.iter().copied().flatten();
-    texts.fold(command, |command, (option, text)| {
-        command.mut_arg(option, |option| explain(option, text))
+    texts.fold(command, |command, (option, value, text)| {
+        command.mut_arg(option, |option| explain(option, *value, text))
     })
 }
 
-/// Sets the help of an option: the first paragraph is the short one, all of them are the long one.
-fn explain(option: Arg, text: &str) -> Arg {
+/// Sets the name of an option's value, and its help: the first paragraph is the short one, all of
+/// them are the long one.
+fn explain(option: Arg, value: Option<&'static str>, text: &str) -> Arg {
+    let option = match value {
+        Some(value @ ("FILE" | "PATH")) => option.value_name(value).value_hint(ValueHint::FilePath),
+        Some(value) => option.value_name(value),
+        None => option,
+    };
     let paragraphs: Vec<String> = text
         .split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))

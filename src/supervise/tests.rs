@@ -87,6 +87,9 @@ fn run(scenario: &Rc<Scenario>, choices: Choices, tells: bool) -> Run {
         },
         stop_handler: None,
     };
+    assert_eq!(supervisor.leads_group(), !scenario.shares_group);
+    let holds_lines = job.streams.output == Output::OnFailure;
+    assert_eq!(supervisor.for_our_lines().is_some(), holds_lines);
     let mut emit = |event: &Event<'_>| world.borrow_mut().hear(event);
     let ended = engine::run(&job.policy, &mut supervisor, &mut || 0.5, &mut emit);
     drop(supervisor);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 
 use super::options;
 use crate::bucket::{Budget, Refill};
@@ -26,20 +26,23 @@ options! {
         /// 129 to 192 also means death by a signal: 137 is KILL. INT, QUIT and PIPE match only by
         /// name or by a single code (130), not by a range or a word. Only the word timeout matches
         /// a time-out.
-        #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
+        #[value("LIST")]
+        #[arg(long, value_parser = parse_list, allow_hyphen_values = true)]
         pub(in crate::cli) retry_on: Option<StatusList>,
 
         /// Never retry these outcomes; wins over --retry-on
         ///
         /// A LIST as for --retry-on. A shell that cannot find its command exits with 127; to stop
         /// there, use --stop-on 126,127.
-        #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
+        #[value("LIST")]
+        #[arg(long, value_parser = parse_list, allow_hyphen_values = true)]
         pub(in crate::cli) stop_on: Option<StatusList>,
 
         /// Treat these outcomes as success, like exit 0
         ///
         /// A LIST as for --retry-on. If the outcome is in it, retry exits with 0.
-        #[arg(long, value_name = "LIST", value_parser = parse_list, allow_hyphen_values = true)]
+        #[value("LIST")]
+        #[arg(long, value_parser = parse_list, allow_hyphen_values = true)]
         pub(in crate::cli) success_on: Option<StatusList>,
 
         /// Retry only if a line of output matches; repeatable
@@ -49,26 +52,30 @@ options! {
         /// stdout: or stderr: limits RE to that stream. If the option is repeated, one match is
         /// enough. With --retry-on, both must match, but a time-out or signal that LIST names needs
         /// no output. The command writes to a pipe, not to a terminal.
-        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
+        #[value("RE")]
+        #[arg(long, value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) retry_if: Vec<Pattern>,
 
         /// Never retry a failure if a line matches
         ///
         /// It wins over --retry-on, --retry-if and --fail-if. A success stays a success.
-        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
+        #[value("RE")]
+        #[arg(long, value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) stop_if: Vec<Pattern>,
 
         /// Success if a line matches, whatever the status
         ///
         /// retry then exits with 0. A match of --fail-if wins over it.
-        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
+        #[value("RE")]
+        #[arg(long, value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) success_if: Vec<Pattern>,
 
         /// Failure if a line matches, even with exit 0
         ///
         /// Such a failure is retried even if --retry-on or --retry-if does not match. If the last
         /// attempt exits with 0 and still matches, retry exits with 1.
-        #[arg(long, value_name = "RE", value_parser = text(parse_pattern), allow_hyphen_values = true)]
+        #[value("RE")]
+        #[arg(long, value_parser = text(parse_pattern), allow_hyphen_values = true)]
         pub(in crate::cli) fail_if: Vec<Pattern>,
     }
 }
@@ -86,13 +93,15 @@ options! {
         /// shorter than the server asks, and a random part is added, because other clients were
         /// told the same. Without such headers the normal backoff is used. With output, stdout or
         /// stderr, the command writes to a pipe, not to a terminal.
-        #[arg(long, value_name = "WHERE", value_parser = parse_heads, allow_hyphen_values = true)]
+        #[value("WHERE")]
+        #[arg(long, value_parser = parse_heads, allow_hyphen_values = true)]
         pub(in crate::cli) retry_after: Option<RetryAfterSource>,
 
         /// Give up if a server asks for more [default: 5m]
         ///
         /// With 0, retry gives up if a server asks for any wait at all.
-        #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
+        #[value("DUR")]
+        #[arg(long, value_parser = parse_duration, allow_hyphen_values = true)]
         pub(in crate::cli) retry_after_max: Option<Duration>,
     }
 }
@@ -108,7 +117,8 @@ options! {
         /// one from the budget. First attempts take nothing, and a success gives back a tenth of a
         /// retry. The file is created if it does not exist. If it cannot be used, retry warns once,
         /// and nothing is limited.
-        #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+        #[value("PATH")]
+        #[arg(long, allow_hyphen_values = true)]
         #[arg(value_parser = path("what is shared needs a file"))]
         pub(in crate::cli) shared: Option<PathBuf>,
 
@@ -117,7 +127,8 @@ options! {
         /// With --concurrency there is no budget unless this option is given.
         /// When the budget is used up, retry gives up with the status of the last attempt. 0 allows
         /// no retries.
-        #[arg(long, value_name = "N", value_parser = Budget::parse_tokens, allow_hyphen_values = true)]
+        #[value("N")]
+        #[arg(long, value_parser = Budget::parse_tokens, allow_hyphen_values = true)]
         pub(in crate::cli) budget: Option<u32>,
 
         /// Retries added back over time, like 1/10s
@@ -125,7 +136,8 @@ options! {
         /// They come back evenly until the budget is full. This uses the wall clock; the clocks of
         /// the runs may differ by up to five minutes. Without this option, only successes give
         /// anything back.
-        #[arg(long, value_name = "N/DUR", value_parser = Refill::parse, allow_hyphen_values = true)]
+        #[value("N/DUR")]
+        #[arg(long, value_parser = Refill::parse, allow_hyphen_values = true)]
         pub(in crate::cli) budget_refill: Option<Refill>,
 
         /// Attempts of all these runs that may run at once
@@ -134,7 +146,8 @@ options! {
         /// if none is free. A delay takes none. If --deadline expires before a slot is free, retry
         /// gives up with the status of the last attempt, or 124 before the first. The slots are
         /// kept in the file PATH.slots.
-        #[arg(long, value_name = "N", value_parser = parse_concurrency, allow_hyphen_values = true)]
+        #[value("N")]
+        #[arg(long, value_parser = parse_concurrency, allow_hyphen_values = true)]
         pub(in crate::cli) concurrency: Option<u32>,
     }
 }

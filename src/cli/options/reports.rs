@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use clap::{ArgAction, Args, ValueEnum};
 
 use super::options;
 use crate::cli::values::{parse_capacity, parse_clients, parse_hook, parse_name, path, text};
@@ -20,7 +20,8 @@ options! {
         /// up. inherit: like auto, but a retry reads the rest of the pipe. replay: every attempt
         /// reads all of the piped input; up to 1 MiB of it is kept in memory, more in an unnamed
         /// file in $TMPDIR. null: nothing.
-        #[arg(long, value_name = "MODE")]
+        #[value("MODE")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdin: Option<InputName>,
 
@@ -30,7 +31,8 @@ options! {
         /// stdout is kept in an unnamed file in $TMPDIR until the attempt is over. Then the output
         /// of a success goes to stdout, and that of a failure to stderr. If the disk is full, retry
         /// exits with 125, never with 0.
-        #[arg(long, value_name = "MODE")]
+        #[value("MODE")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) stdout: Option<OutputName>,
 
@@ -42,7 +44,8 @@ options! {
         /// output. Held output is kept in an unnamed file in $TMPDIR. If the disk is full, last
         /// exits with 125, and on-failure shows what it holds and passes on the rest. The command
         /// writes to a pipe, not to a terminal.
-        #[arg(long, value_name = "MODE")]
+        #[value("MODE")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) output: Option<ShownName>,
     }
@@ -60,7 +63,8 @@ options! {
         /// coming attempt as RETRY_ATTEMPT, and the outcome of the previous one as
         /// RETRY_LAST_STATUS. Its stdin is empty, and its output goes to stderr. --timeout and
         /// --deadline apply to it; --idle-timeout does not.
-        #[arg(long, value_name = "CMD", allow_hyphen_values = true)]
+        #[value("CMD")]
+        #[arg(long, allow_hyphen_values = true)]
         #[arg(value_parser = text(parse_hook))]
         pub(in crate::cli) before_retry: Option<String>,
     }
@@ -90,7 +94,8 @@ options! {
         /// Format of the lines on stderr. json: one object per line, as in --log. github: groups
         /// and annotations for GitHub Actions, with a group for each attempt, a warning for each
         /// failed attempt, and an error if the run fails.
-        #[arg(long, value_name = "FORMAT")]
+        #[value("FORMAT")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) log_format: Option<FormatName>,
 
@@ -99,14 +104,16 @@ options! {
         /// It records each attempt and its outcome, each delay, and why the run ended, but never
         /// the command's arguments. Several runs may write to the same file. If the file cannot be
         /// written, retry warns once and goes on.
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+        #[value("FILE")]
+        #[arg(long, allow_hyphen_values = true)]
         #[arg(value_parser = path("for events on stderr use --log-format json"))]
         pub(in crate::cli) log: Option<PathBuf>,
 
         /// Name of this run in messages and events
         ///
         /// The default is the name of the command. A name tells apart several runs of, say, curl.
-        #[arg(long, value_name = "TEXT", value_parser = text(parse_name), allow_hyphen_values = true)]
+        #[value("TEXT")]
+        #[arg(long, value_parser = text(parse_name), allow_hyphen_values = true)]
         pub(in crate::cli) name: Option<String>,
 
         /// Print the schedule, run nothing (also --dry-run)
@@ -120,7 +127,8 @@ options! {
         ///
         /// It shows a chart of their retries, the number of retries in the busiest 10 ms, with this
         /// jitter and with none, and the most attempts that all of them make together.
-        #[arg(long, value_name = "N", value_parser = parse_clients, allow_hyphen_values = true)]
+        #[value("N")]
+        #[arg(long, value_parser = parse_clients, allow_hyphen_values = true)]
         pub(in crate::cli) clients: Option<u32>,
 
         /// With --clients: limit what the server can serve
@@ -128,7 +136,8 @@ options! {
         /// The server serves the first M attempts in each window of DUR and fails the rest, as in
         /// 100/1s. It shows how many clients are served, how many give up, and how many attempts
         /// they make, with this jitter and with none.
-        #[arg(long, value_name = "M/DUR", value_parser = parse_capacity, allow_hyphen_values = true)]
+        #[value("M/DUR")]
+        #[arg(long, value_parser = parse_capacity, allow_hyphen_values = true)]
         pub(in crate::cli) capacity: Option<Capacity>,
     }
 }
@@ -143,7 +152,8 @@ options! {
         /// Write one option per line, as 'name value' or 'name=value', without dashes or quotes. A
         /// line that begins with # is a comment. The file cannot name the command. Without this
         /// option, retry reads the file named by RETRY_POLICY.
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, allow_hyphen_values = true)]
+        #[value("FILE")]
+        #[arg(long, allow_hyphen_values = true)]
         #[arg(value_parser = path("options are not read from stdin"))]
         pub(in crate::cli) policy: Option<PathBuf>,
 
@@ -155,7 +165,8 @@ options! {
         /// inherit if there is a controlling terminal, else new. On Linux, a time limit terminates
         /// the same processes with each of these. Elsewhere, or without /proc, it terminates only
         /// the group with new, and only the command itself with inherit.
-        #[arg(long, value_name = "GROUP")]
+        #[value("GROUP")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) process_group: Option<GroupName>,
 
@@ -164,7 +175,8 @@ options! {
         /// To read the manual: retry --generate man | man -l -. Write a completion to
         /// ~/.local/share/bash-completion/completions/retry, to
         /// ~/.config/fish/completions/retry.fish, or to _retry in a directory of $fpath (zsh).
-        #[arg(long, value_name = "WHAT")]
+        #[value("WHAT")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) generate: Option<Artifact>,
 

@@ -20,7 +20,8 @@ options! {
         ///
         /// Later delays grow from here. With the default jitter the first delay is a random time
         /// from 0 to this; with --jitter none it is exactly this. 0 means no delays.
-        #[arg(long, value_name = "DUR")]
+        #[value("DUR")]
+        #[arg(long)]
         #[arg(value_parser = parse_delay, allow_hyphen_values = true)]
         pub(in crate::cli) base: Option<Duration>,
 
@@ -29,7 +30,8 @@ options! {
         /// Short for --base DUR --backoff constant --jitter none. It cannot be combined with
         /// --base, --cap, --backoff or --factor. If many callers may fail at the same time, add
         /// --jitter 20%, so that they do not all retry at the same time.
-        #[arg(long, value_name = "DUR")]
+        #[value("DUR")]
+        #[arg(long)]
         #[arg(value_parser = parse_delay, allow_hyphen_values = true)]
         pub(in crate::cli) delay: Option<Duration>,
 
@@ -37,7 +39,8 @@ options! {
         ///
         /// The default is 30s, or the base if that is longer. Only a server's Retry-After can make
         /// a delay longer (see --retry-after).
-        #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
+        #[value("DUR")]
+        #[arg(long, value_parser = parse_duration, allow_hyphen_values = true)]
         pub(in crate::cli) cap: Option<Duration>,
 
         /// exponential, linear or constant [default: exponential]
@@ -45,7 +48,8 @@ options! {
         /// How delays grow. Before jitter, the n-th delay is base·factor^(n-1), base·n, or base,
         /// but never more than the cap. A constant backoff still has jitter; for exactly the same
         /// delay each time use --delay.
-        #[arg(long, value_name = "CURVE")]
+        #[value("CURVE")]
+        #[arg(long)]
         #[arg(hide_possible_values = true, allow_hyphen_values = true)]
         pub(in crate::cli) backoff: Option<CurveName>,
 
@@ -53,7 +57,8 @@ options! {
         ///
         /// Each delay is this many times as long as the previous one, before jitter. It cannot be
         /// combined with linear or constant backoff.
-        #[arg(long, value_name = "F", value_parser = Factor::parse, allow_hyphen_values = true)]
+        #[value("F")]
+        #[arg(long, value_parser = Factor::parse, allow_hyphen_values = true)]
         pub(in crate::cli) factor: Option<Factor>,
 
         /// none, full, equal, decorrelated, or 20% [default: full]
@@ -64,7 +69,8 @@ options! {
         /// base to three times the previous delay, at most the cap. Keep full if many callers may
         /// fail at the same time, so that they do not all retry at the same time. (In a crontab, %
         /// ends the line: write 0.2.)
-        #[arg(long, value_name = "JITTER")]
+        #[value("JITTER")]
+        #[arg(long)]
         #[arg(value_parser = parse_jitter, allow_hyphen_values = true)]
         pub(in crate::cli) jitter: Option<Jitter>,
 
@@ -74,7 +80,8 @@ options! {
         /// every later version. Use it to repeat a run, or to run the schedule that --plan has
         /// shown. Do not give the same number to several callers: they would all retry at the same
         /// time.
-        #[arg(long, value_name = "N", value_parser = parse_seed, allow_hyphen_values = true)]
+        #[value("N")]
+        #[arg(long, value_parser = parse_seed, allow_hyphen_values = true)]
         pub(in crate::cli) seed: Option<u64>,
     }
 }
@@ -88,7 +95,8 @@ options! {
         ///
         /// 1 means no retry; 4 means one first attempt and at most three retries. With inf, only a
         /// success, a failure that is not retried, or --deadline ends the run.
-        #[arg(short, long, value_name = "N")]
+        #[value("N")]
+        #[arg(short, long)]
         #[arg(value_parser = Attempts::parse, allow_hyphen_values = true)]
         pub(in crate::cli) attempts: Option<Attempts>,
 
@@ -97,7 +105,8 @@ options! {
         /// When it expires, the running attempt is terminated as by --timeout, and the exit status
         /// is 124. If the next delay does not fit in the time left, retry gives up at once. The
         /// default, 0 and inf mean no limit.
-        #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
+        #[value("DUR")]
+        #[arg(long, value_parser = parse_limit, allow_hyphen_values = true)]
         pub(in crate::cli) deadline: Option<Limit>,
 
         /// Limit for one attempt
@@ -107,7 +116,8 @@ options! {
         /// all descendants whose parents are still alive, in any group. Elsewhere, or without
         /// /proc, only the group is terminated; see --process-group. The next attempt starts when
         /// all of these processes are gone. The default, 0 and inf mean no limit.
-        #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
+        #[value("DUR")]
+        #[arg(long, value_parser = parse_limit, allow_hyphen_values = true)]
         pub(in crate::cli) timeout: Option<Limit>,
 
         /// Start no retry if less of --deadline is left
@@ -115,7 +125,8 @@ options! {
         /// If less time than this would be left after the next delay, retry gives up at once with
         /// the status of the last attempt. Set it to the shortest time in which an attempt can
         /// succeed. It needs --deadline.
-        #[arg(long, value_name = "DUR", value_parser = parse_duration, allow_hyphen_values = true)]
+        #[value("DUR")]
+        #[arg(long, value_parser = parse_duration, allow_hyphen_values = true)]
         pub(in crate::cli) reserve: Option<Duration>,
 
         /// Signal that a limit sends first [default: TERM]
@@ -123,7 +134,8 @@ options! {
         /// A name such as INT, HUP or SIGQUIT, or a number. Use the signal that makes the command
         /// clean up. It goes to all processes of the attempt; those still running after
         /// --kill-after get KILL. With --signal KILL they are killed at once.
-        #[arg(long, value_name = "SIG")]
+        #[value("SIG")]
+        #[arg(long)]
         #[arg(value_parser = parse_signal, allow_hyphen_values = true)]
         pub(in crate::cli) signal: Option<Signal>,
 
@@ -131,7 +143,8 @@ options! {
         ///
         /// Processes of the attempt that are still running after this time get KILL. 0 sends KILL
         /// right after --signal.
-        #[arg(short, long, value_name = "DUR")]
+        #[value("DUR")]
+        #[arg(short, long)]
         #[arg(value_parser = parse_duration, allow_hyphen_values = true)]
         pub(in crate::cli) kill_after: Option<Duration>,
 
@@ -140,7 +153,8 @@ options! {
         /// Any output on stdout or stderr restarts the time. The attempt is terminated as by
         /// --timeout. The command writes to a pipe, not to a terminal. The default, 0 and inf mean
         /// no limit.
-        #[arg(long, value_name = "DUR", value_parser = parse_limit, allow_hyphen_values = true)]
+        #[value("DUR")]
+        #[arg(long, value_parser = parse_limit, allow_hyphen_values = true)]
         pub(in crate::cli) idle_timeout: Option<Limit>,
     }
 }

@@ -175,6 +175,10 @@ impl World {
         if self.now < self.laws.not_before {
             self.laws.breaks("a delay was cut short");
         }
+        let is_retry = !is_hook && self.laws.attempts > 0;
+        if is_retry && self.scenario.job.before_retry.is_some() && !self.laws.is_hook {
+            self.laws.breaks("a retry began without its hook");
+        }
         self.laws.struck = false;
         self.laws.is_hook = is_hook;
         self.laws.phase = Phase::Attempt;
