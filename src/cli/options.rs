@@ -5,6 +5,7 @@
 //! for, because copying takes a tenth of all instructions of a run.
 
 mod outcomes;
+mod policy;
 mod reports;
 mod schedule;
 
@@ -14,9 +15,9 @@ use std::time::Duration;
 use clap::{Arg, Command, CommandFactory as _, Parser, ValueHint};
 
 pub(super) use outcomes::{CountOptions, ServerOptions, SharingOptions};
+pub(super) use policy::{Artifact, GroupName, PolicyOptions};
 pub(super) use reports::{
-    Artifact, BetweenOptions, FormatName, GroupName, InputName, OutputName, PolicyOptions,
-    ReportOptions, ShownName, StreamOptions,
+    BetweenOptions, FormatName, InputName, OutputName, ReportOptions, ShownName, StreamOptions,
 };
 pub(super) use schedule::{BackoffOptions, CurveName, LimitOptions};
 
