@@ -8,9 +8,9 @@ use anyhow::Result;
 use crate::bucket::BudgetOp;
 use crate::event::{Ended, Event};
 use crate::policy::{Decision, History, Policy, Reason};
-use crate::status::{Ending, Exit};
+use crate::status::{Ending, Exit, TIMED_OUT};
 
-use between::{Delay, Last, Next, end_with, enter_first, until_next};
+use between::{Delay, Last, Next, end_with, enter, until_next};
 
 pub(crate) use world::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Token, Verdict, World};
 
@@ -28,7 +28,11 @@ pub(crate) fn run(
     let mut history = History::new(policy);
     let mut last: Option<Last> = None;
     let mut hook: Option<Ending> = None;
-    if let Some(exit) = enter_first(policy, world, emit)? {
+    let entrance = Entrance {
+        attempt: 1,
+        until: policy.deadline,
+    };
+    if let Some(exit) = enter(entrance, Exit::Code(TIMED_OUT), world, emit)? {
         return Ok(exit);
     }
     loop {

@@ -8,7 +8,7 @@ use super::world::{Attempt, DeliveryAbort, Emit, Entrance, Slot, Verdict, World}
 use crate::event::Event;
 use crate::policy::Policy;
 use crate::signal::Signal;
-use crate::status::{Ending, Exit, Outcome, StartFault, TIMED_OUT};
+use crate::status::{Ending, Exit, Outcome, StartFault};
 
 /// The last run of the command.
 pub(super) struct Last {
@@ -49,7 +49,7 @@ pub(super) fn until_next(
         ..
     } = *delay;
     if let Some(signal) = world.pause(delay.until, emit)? {
-        return interrupted(signal, attempt, world, emit);
+        return interrupted(signal, attempt, world, emit).map(Next::Over);
     }
     if is_too_late(policy, world) {
         return too_late(delay, world, emit);
@@ -58,15 +58,8 @@ pub(super) fn until_next(
         attempt: attempt + 1,
         until: policy.latest_start(),
     };
-    match world.enter(entrance, emit)? {
-        Slot::Taken => {}
-        Slot::TooLate => {
-            let total = world.now();
-            let status = end_with(Verdict::Failed, last.exit, world, emit)?;
-            emit(&Event::NoSlot { attempt, total });
-            return Ok(Next::Over(status));
-        }
-        Slot::Interrupted(signal) => return interrupted(signal, attempt, world, emit),
+    if let Some(status) = enter(entrance, last.exit, world, emit)? {
+        return Ok(Next::Over(status));
     }
     // The wait for a slot may have ended at the last moment.
     if is_too_late(policy, world) {
@@ -83,7 +76,7 @@ pub(super) fn until_next(
         return Ok(Next::Attempt);
     };
     if let Some(signal) = ending.interrupted {
-        return interrupted(signal, attempt, world, emit);
+        return interrupted(signal, attempt, world, emit).map(Next::Over);
     }
     match &ending.outcome {
         Outcome::Exited(0) if ending.left_behind.is_none() => {}
@@ -107,33 +100,25 @@ pub(super) fn until_next(
     Ok(Next::Attempt)
 }
 
-/// Takes a slot for the first attempt. Returns how the run exits if it ends before that.
-pub(super) fn enter_first(
-    policy: &Policy,
+/// Takes a slot for an attempt. Returns how the run exits if it ends before that: like `late` if no
+/// slot is free in time.
+pub(super) fn enter(
+    entrance: Entrance,
+    late: Exit,
     world: &mut impl World,
     emit: &mut Emit<'_>,
 ) -> Result<Option<Exit>> {
-    let entrance = Entrance {
-        attempt: 1,
-        until: policy.deadline,
-    };
-    let (attempt, entry) = (0, world.enter(entrance, emit)?);
-    let total = world.now();
-    Ok(match entry {
-        Slot::Taken => None,
+    let entry = world.enter(entrance, emit)?;
+    let (attempt, total) = (entrance.attempt - 1, world.now());
+    match entry {
+        Slot::Taken => Ok(None),
         Slot::TooLate => {
+            let status = end_with(Verdict::Failed, late, world, emit)?;
             emit(&Event::NoSlot { attempt, total });
-            Some(Exit::Code(TIMED_OUT))
+            Ok(Some(status))
         }
-        Slot::Interrupted(signal) => {
-            emit(&Event::Interrupted {
-                signal,
-                attempt,
-                total,
-            });
-            Some(Exit::Raise(signal))
-        }
-    })
+        Slot::Interrupted(signal) => interrupted(signal, attempt, world, emit).map(Some),
+    }
 }
 
 /// Marks a start fault as the hook's, to distinguish it from the command's.
@@ -160,13 +145,13 @@ fn too_late(delay: &Delay<'_>, world: &mut impl World, emit: &mut Emit<'_>) -> R
     Ok(Next::Over(status))
 }
 
-/// Ends the run because of a fatal signal during the delay after this attempt.
+/// Ends the run because of a fatal signal during the delay or the wait after this attempt.
 fn interrupted(
     signal: Signal,
     attempt: u64,
     world: &mut impl World,
     emit: &mut Emit<'_>,
-) -> Result<Next> {
+) -> Result<Exit> {
     let total = world.now();
     let status = end_with(Verdict::Interrupted, Exit::Raise(signal), world, emit)?;
     emit(&Event::Interrupted {
@@ -174,7 +159,7 @@ fn interrupted(
         attempt,
         total,
     });
-    Ok(Next::Over(status))
+    Ok(status)
 }
 
 /// Delivers held output at the end of a run that would exit like this; returns how it exits.

@@ -102,6 +102,37 @@ fn a_wait_for_a_slot_ends_with_the_deadline() {
 }
 
 #[test]
+fn a_wait_in_vain_is_a_failure_whose_held_lines_are_shown() {
+    let sandbox = Sandbox::new();
+    let mut holder = holder(&sandbox, 1);
+    let options = format!("{SLOTS} 1 --deadline 300ms --output on-failure");
+    let done = sandbox.retry_sh(&options, "echo ran").run();
+    done.exits(124).stdout_is("").says(&[
+        "sh: waiting for one of 1 slots (--concurrency)",
+        "sh: giving up after …: concurrency: no slot was free before the deadline of 300ms",
+    ]);
+    let mut waiter = sandbox
+        .retry(&format!(
+            "{SLOTS} 1 --output on-failure --log log -- echo ran"
+        ))
+        .spawn();
+    // From its first line on, it handles signals.
+    while !sandbox.text("log").contains("start") {
+        let_pass("0.01");
+    }
+    waiter.await_alone().signal(SIGTERM);
+    let done = waiter.wait();
+    done.dies_of(SIGTERM).stdout_is("");
+    assert!(
+        done.stderr
+            .contains("interrupted (SIGTERM) before the first attempt"),
+        "{done:?}"
+    );
+    holder.signal(SIGTERM);
+    holder.wait().dies_of(SIGTERM);
+}
+
+#[test]
 fn a_retry_that_gets_no_slot_in_time_keeps_the_status_of_the_last_attempt() {
     let sandbox = Sandbox::new();
     // Between its attempts, another run takes the slot, and keeps it.
