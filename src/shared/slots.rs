@@ -89,7 +89,7 @@ impl FileSlots {
             .as_ref()
             .is_some_and(|file| !is_at(file, &self.path))
         {
-            (self.file, self.closes) = (None, None);
+            self.leave();
         }
         let file = match self.file.take() {
             Some(file) => file,
@@ -97,7 +97,8 @@ impl FileSlots {
         };
         let entry = take(&file, self.most)?;
         if entry == Entry::Had && !is_at(&file, &self.path) {
-            // Others count in another file by now.
+            // Others count in another file by now, and nothing tells of theirs.
+            self.leave();
             return Ok(Entry::Busy);
         }
         self.file = Some(file);

@@ -21,9 +21,10 @@ pub(super) const RETRY_SLOT: &str = "RETRY_SLOT";
 const NAP: Duration = Duration::from_micros(200);
 const NAP_SPREAD: Duration = Duration::from_millis(2);
 
-/// The first and the longest wait where the system does not tell of a freed slot.
+/// The first and the longest wait where the system does not tell of a freed slot, each at its
+/// shortest: it may be five times as long, a second at most.
 const LOOK: Duration = Duration::from_millis(20);
-const LONGEST_LOOK: Duration = Duration::from_millis(500);
+const LONGEST_LOOK: Duration = Duration::from_millis(200);
 
 /// The bound on the attempts of several runs, if there is one.
 #[derive(Default)]
@@ -125,20 +126,17 @@ impl<K: Kernel> Supervisor<'_, K> {
                 Entry::Busy => Some(NAP + self.spread(NAP_SPREAD)),
                 Entry::Full if slots.watched().is_some() => None,
                 Entry::Full => {
-                    slots.watch();
-                    let most = slots.most();
-                    let is_watching = slots.watched().is_some();
                     if !mem::replace(&mut self.bound.was_awaited, true) {
-                        emit(&Event::SlotAwaited(most));
+                        emit(&Event::SlotAwaited(slots.most()));
                     }
-                    if is_watching {
+                    slots.watch();
+                    if slots.watched().is_some() {
                         // One may have been freed just before.
-                        Some(Duration::ZERO)
-                    } else {
-                        let wait = look + self.spread(look * 4);
-                        look = (look * 2).min(LONGEST_LOOK);
-                        Some(wait)
+                        continue;
                     }
+                    let wait = look + self.spread(look * 4);
+                    look = (look * 2).min(LONGEST_LOOK);
+                    Some(wait)
                 }
             };
             if let Some(slot) = self.wait_for_slot(wait, entrance, emit)? {
