@@ -161,9 +161,7 @@ pub(crate) struct Reads(OwnedFd);
 impl Reads {
     /// Watches from now on; `None` where the system refuses, as with too many watchers.
     pub(crate) fn of_stdin() -> Option<Self> {
-        let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-        inotify::add_watch(&watcher, "/proc/self/fd/0", WatchFlags::ACCESS).ok()?;
-        Some(Self(watcher))
+        watcher(Path::new("/proc/self/fd/0"), WatchFlags::ACCESS).map(Self)
     }
 
     /// Whether there was a read since the watch began, or since [`Self::forget`].
@@ -183,10 +181,8 @@ pub(crate) struct Closes(OwnedFd);
 impl Closes {
     /// Watches from now on; `None` where the system refuses, as with too many watchers.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         let changes = WatchFlags::CLOSE | WatchFlags::ATTRIB | WatchFlags::MOVE_SELF;
-        inotify::add_watch(&watcher, path, changes).ok()?;
-        Some(Self(watcher))
+        watcher(path, changes).map(Self)
     }
 
     /// Returns the descriptor that becomes readable at the next one.
@@ -198,6 +194,12 @@ impl Closes {
     pub(crate) fn forget(&self) {
         forget(&self.0);
     }
+}
+
+fn watcher(path: &Path, changes: WatchFlags) -> Option<OwnedFd> {
+    let watcher = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
+    inotify::add_watch(&watcher, path, changes).ok()?;
+    Some(watcher)
 }
 
 fn forget(watcher: &OwnedFd) {
