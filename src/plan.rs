@@ -26,7 +26,7 @@ use crate::job::{self, Format, Job};
 use crate::policy::Policy;
 use clients::Herd;
 use contention::Bounds;
-use expected::{COMPARED, Expected, bounded, expected, is_cut};
+use expected::{COMPARED, Expected, available, bounded, expected, is_cut};
 use extrapolation::cap_takes_over;
 use rows::{Row, Table};
 use schedule::{LONGEST, SHORTEST, Schedule, simulated, walk};
@@ -124,9 +124,6 @@ impl Plan {
                 with_timeouts(retry, retry)
             })),
         });
-        let available = policy
-            .deadline
-            .map(|all| all.saturating_sub(policy.reserve));
         let far_on = retries.unwrap_or(u64::MAX);
         // If every run makes the same number of retries, the longest delays make the longest run.
         // If not, a run with shorter delays may fit in one more retry and end later.
@@ -143,12 +140,16 @@ impl Plan {
             cap_from: cap_takes_over(&policy.backoff).filter(|retry| *retry <= far_on),
             last: last_attempts,
         };
+        let by_jitter = COMPARED.map(|jitter| (jitter, expected(policy, jitter, &of_run)));
+        let jitter = policy.backoff.jitter;
+        let own = by_jitter.iter().find(|(one, _)| *one == jitter);
+        let own = own.map(|(_, expected)| *expected);
         Self {
             retries,
             rows: table.rows(),
             rest: table.rest(),
-            expected: expected(policy, policy.backoff.jitter, &of_run),
-            worst: bounded(total, available),
+            expected: own.unwrap_or_else(|| expected(policy, jitter, &of_run)),
+            worst: bounded(total, available(policy)),
             worst_with_timeout: timeout.and_then(|_| bounded(total_with_timeouts, policy.deadline)),
             cap_from: table.cap_from,
             last: last_attempts,
@@ -157,7 +158,7 @@ impl Plan {
             is_cut_with_timeout: policy
                 .deadline
                 .is_some_and(|all| total_with_timeouts.is_none_or(|total| total > nanos(all))),
-            by_jitter: COMPARED.map(|jitter| (jitter, expected(policy, jitter, &of_run))),
+            by_jitter,
             herd: None,
         }
     }

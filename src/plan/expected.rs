@@ -46,26 +46,33 @@ pub(super) fn expected<D: FnMut() -> f64>(
     };
     let free = Policy {
         deadline: None,
-        ..simulated(&policy, u64::MAX)
+        ..policy.clone()
     };
     let mean = Schedule::mean(&free, retries);
     let last = |schedule: &Schedule| last_retry(&policy, retries, |retry| schedule.total(retry));
     let last_at_mean = last(&mean);
     let is_cut = is_cut(&policy, last(&Schedule::new(&free, retries, LONGEST)));
-    let by_runs = (is_cut && jitter != Jitter::None)
+    let is_random = is_cut && jitter != Jitter::None;
+    let by_runs = is_random
         .then(|| mean_of_runs(&policy, last_at_mean?, draws))
         .flatten();
-    let available = policy
-        .deadline
-        .map(|all| all.saturating_sub(policy.reserve));
+    let by_means = || {
+        let total = last_at_mean.map(|retries| mean.total(retries));
+        bounded(total, available(&policy))
+    };
     Expected {
-        total: by_runs
-            .or_else(|| bounded(last_at_mean.map(|retries| mean.total(retries)), available)),
+        total: by_runs.or_else(by_means),
         is_cut,
         is_rough: jitter.follows_previous_delay()
-            || (is_cut && jitter != Jitter::None)
+            || is_random
             || mean.is_rough(retries.unwrap_or(u64::MAX)),
     }
+}
+
+/// Returns the time up to which retries may start, if there is a deadline.
+pub(super) fn available(policy: &Policy) -> Option<Duration> {
+    let deadline = policy.deadline?;
+    Some(deadline.saturating_sub(policy.reserve))
 }
 
 /// Whether the deadline cuts short a run whose last retry is this one.

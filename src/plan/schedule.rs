@@ -168,6 +168,13 @@ pub(super) struct LastAttempts {
     pub(super) with_timeouts: Option<u64>,
 }
 
+impl LastAttempts {
+    /// Whether every run makes the same number of attempts, however long its delays are.
+    pub(super) fn are_certain(&self) -> bool {
+        self.at_best == self.at_worst
+    }
+}
+
 /// Returns the last of these retries that the deadline allows, if the n-th starts after `time(n)`
 /// nanoseconds; none means any.
 pub(super) fn last_retry(

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::rows::{Allowed, Row};
 use super::rows::{cell, describe_attempts, describe_backoff};
+use super::schedule::LastAttempts;
 use super::totals::{notes, totals};
 use super::{Plan, Sample, chart};
 use crate::backoff::Backoff;
@@ -117,7 +118,7 @@ fn marks(row: &Row, plan: &Plan) -> String {
     let is_within = |from: &u64| *from >= row.retry && row.until.is_none_or(|to| *from <= to);
     let cap = plan.cap_from.filter(is_within).map(|_| "cap".into());
     // Where every run makes the same attempts, the first retry after them is attempt number last + 1.
-    let last = plan.last.filter(|last| last.at_best == last.at_worst);
+    let last = plan.last.filter(LastAttempts::are_certain);
     let late = match (row.allowed, last.and_then(|last| last.at_worst)) {
         (Allowed::Always, _) => None,
         (Allowed::Perhaps, Some(first_late)) => Some(format!("late from {first_late} on")),

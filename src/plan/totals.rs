@@ -74,7 +74,7 @@ fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<St
         Shown(deadline),
         named(last.at_worst)
     );
-    if last.at_best != last.at_worst {
+    if !last.are_certain() {
         // Writing to a string cannot fail.
         let _ = write!(line, " at worst, {} at best", named(last.at_best));
     }
@@ -84,12 +84,11 @@ fn last_attempts(deadline: Duration, last: &LastAttempts, plan: &Plan) -> Vec<St
     }
     let mut lines = vec![line];
     let rows = || plan.rows.iter().chain(&plan.rest);
-    let is_even = last.at_best == last.at_worst;
     let has = |allowed| rows().any(|row| row.allowed == allowed);
-    if has(Allowed::Never) || (is_even && has(Allowed::Perhaps)) {
+    if has(Allowed::Never) || (last.are_certain() && has(Allowed::Perhaps)) {
         lines.push("late: after the deadline".into());
     }
-    if !is_even && has(Allowed::Perhaps) {
+    if !last.are_certain() && has(Allowed::Perhaps) {
         lines.push("late?: after the deadline if delays are long".into());
     }
     lines
